@@ -1,0 +1,37 @@
+"""Write Parquet fast, with size statistics that say how large a file is once decoded."""
+
+from colwriter.api import write_column, write_table
+from colwriter.arena import release_arenas
+from colwriter.errors import (
+    ColwriterError,
+    CorruptFileError,
+    InvalidDataError,
+    InvalidOptionError,
+    UnsupportedTypeError,
+)
+from colwriter.file_writer import ParquetWriter
+from colwriter.metadata import ColumnIndex, FileMetaData, OffsetIndex, SizeStatistics, SortingColumn
+from colwriter.options import SizeStatisticsLevel
+from colwriter.reader import read_metadata, read_page_index
+from colwriter.version import __version__
+
+__all__ = [
+    "ColumnIndex",
+    "ColwriterError",
+    "CorruptFileError",
+    "FileMetaData",
+    "InvalidDataError",
+    "InvalidOptionError",
+    "OffsetIndex",
+    "ParquetWriter",
+    "SizeStatistics",
+    "SizeStatisticsLevel",
+    "SortingColumn",
+    "UnsupportedTypeError",
+    "__version__",
+    "read_metadata",
+    "read_page_index",
+    "release_arenas",
+    "write_column",
+    "write_table",
+]

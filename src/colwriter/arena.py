@@ -1,0 +1,79 @@
+"""Scratch memory that outlives a column chunk.
+
+Fresh memory costs more than most encodings: the kernel maps it a page at a time, on first touch. An arena hands
+out pieces of one block, is reset when a column chunk is written, and grows to what the largest chunk needed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["ALIGNMENT", "Arena", "borrow_arena", "release_arenas"]
+
+ALIGNMENT = 64
+FIRST_BLOCK = 1 << 20
+# An arena that grew beyond this is given back to the system when its chunk is done.
+MAX_RETAINED = 256 << 20
+
+
+class Arena:
+    """A bump allocator. What ``take`` returned is valid until ``reset``; it is not initialised."""
+
+    def __init__(self) -> None:
+        self._block = _aligned(FIRST_BLOCK)
+        self._used = 0
+        self._spilled = 0
+
+    def take(self, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
+        """``count`` items of ``dtype``, aligned to 64 bytes."""
+        size = count * np.dtype(dtype).itemsize
+        end = self._used + size
+        if end > len(self._block):
+            # The block stays as it is, since arrays of it are in use; the next one has room for all.
+            self._spilled += size + ALIGNMENT
+            return _aligned(size)[:size].view(dtype)
+        piece = self._block[self._used : end].view(dtype)
+        self._used = -(-end // ALIGNMENT) * ALIGNMENT
+        return piece
+
+    def reset(self) -> None:
+        """Take all pieces back."""
+        needed = self._used + self._spilled
+        if self._spilled and needed <= MAX_RETAINED:
+            self._block = _aligned(needed + needed // 4)
+        self._used = self._spilled = 0
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    raw: NDArray[np.uint8] = np.empty(size + ALIGNMENT, np.uint8)
+    skip = -raw.ctypes.data % ALIGNMENT
+    return raw[skip : skip + size]
+
+
+_lock = threading.Lock()
+_free: list[Arena] = []
+
+
+@contextmanager
+def borrow_arena() -> Iterator[Arena]:
+    """An arena that no one else uses until the block ends."""
+    with _lock:
+        arena = _free.pop() if _free else Arena()
+    try:
+        yield arena
+    finally:
+        arena.reset()
+        with _lock:
+            _free.append(arena)
+
+
+def release_arenas() -> None:
+    """Give the memory of all idle arenas back to the system."""
+    with _lock:
+        _free.clear()

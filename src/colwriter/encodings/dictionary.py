@@ -1,0 +1,200 @@
+"""RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"), and whether it pays.
+
+A sample decides whether to try. A dictionary is then built until it is full; the rest of the chunk is PLAIN. It is
+kept only if it, and the indices into it, take fewer bytes than the values would (``pays``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colwriter import kernels
+from colwriter.arena import Arena
+from colwriter.encodings.plain import invalid_offsets
+from colwriter.levels import LeafColumn
+from colwriter.metadata import Encoding, Type
+from colwriter.pages import EncodedValues, Pages, bit_width
+
+__all__ = ["Dictionary", "build", "encode", "index_bits", "pays"]
+
+SAMPLE_SIZE = 2048
+# Fewer values than this are not worth a sample.
+SMALL = 4 * SAMPLE_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """Distinct values, and the index of each of the first ``num_values`` values of the leaf.
+
+    ``entries``: the values, or for byte arrays the slots where they were first met. ``value_bytes``: bytes of the byte
+    arrays that have an index, without their lengths.
+    """
+
+    entries: NDArray[Any]
+    indices: NDArray[np.int32]
+    num_values: int
+    page: NDArray[np.uint8]
+    value_bytes: int
+
+    @property
+    def num_entries(self) -> int:
+        """Number of distinct values."""
+        return len(self.entries)
+
+
+def index_bits(dictionary: Dictionary) -> int:
+    """Bits of an index; one at least, since some readers do not expect none."""
+    return max(bit_width(dictionary.num_entries - 1), 1)
+
+
+def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
+    """A dictionary whose page takes at most ``limit`` bytes, or None where none will pay."""
+    num_values = leaf.num_slots
+    if len(leaf.validity):
+        start = leaf.bit_offset
+        num_values = kernels.pagination.count_valid(leaf.validity, start, start + leaf.num_slots)
+    if num_values == 0:
+        return None
+    if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
+        return _build_byte_arrays(leaf, num_values, limit, arena)
+    return _build_fixed(leaf, num_values, limit, arena)
+
+
+def _promising(met: int, distinct: int, num_values: int, width: float, limit: int) -> bool:
+    """Whether a sample of ``met`` values, ``distinct`` of them, lets expect that a dictionary pays.
+
+    Drawn from D values that are equally frequent, a sample of n meets about n² / 2D twice (the birthday problem). Values
+    of unequal frequency meet more often, so D is then an underestimate, and the dictionary is tried.
+    """
+    if met < 32:
+        return True
+    twice = met - distinct
+    entries = met * met / (2 * twice) if twice else float("inf")
+    entries = min(entries, num_values)
+    most = limit / width
+    covered = float(num_values)
+    if entries > most:
+        # Full after about `most` entries; until then hardly a value came twice if entries is much larger.
+        covered = min(covered, -entries * float(np.log1p(-min(most / entries, 0.999999))))
+        entries = most
+    bits = bit_width(max(int(entries) - 1, 0))
+    return entries * width + covered * bits / 8 < 0.95 * covered * width
+
+
+def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+    width = int(leaf.values.itemsize)
+    max_entries = min(limit // width, num_values)
+    if max_entries == 0:
+        return None
+    if num_values > SMALL:
+        seen = arena.take(4 * SAMPLE_SIZE, np.int64)
+        used = arena.take(4 * SAMPLE_SIZE)
+        used[:] = 0
+        met, distinct = kernels.dictionary.sample_fixed(
+            leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, seen, used
+        )
+        if not _promising(met, distinct, num_values, width, limit):
+            return None
+    entries = arena.take(max_entries, leaf.values.dtype)
+    indices = arena.take(num_values, np.int32)
+    table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
+    count, indexed = kernels.dictionary.build_fixed(
+        leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, max_entries, table, entries, indices
+    )
+    entries = entries[:count]
+    return Dictionary(entries, indices[:indexed], int(indexed), entries.view(np.uint8), 0)
+
+
+def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+    span = max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0)
+    if num_values > SMALL:
+        hashes = arena.take(SAMPLE_SIZE, np.int64)
+        met = kernels.dictionary.hash_slots(
+            leaf.offsets, leaf.data, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, hashes
+        )
+        if met < 0:
+            raise invalid_offsets(leaf)
+        distinct = len(np.unique(hashes[:met]))
+        if not _promising(met, distinct, num_values, span / num_values + 4, limit):
+            return None
+    max_entries = min(limit // 4, num_values)
+    entries = arena.take(max_entries, np.int64)
+    hashes_of_entries, heads = arena.take(2 * max_entries, np.uint64).reshape(2, max_entries)
+    indices = arena.take(num_values, np.int32)
+    table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
+    count, indexed, value_bytes = kernels.dictionary.build_byte_arrays(
+        leaf.offsets,
+        leaf.data,
+        leaf.validity,
+        leaf.bit_offset,
+        0,
+        leaf.num_slots,
+        limit,
+        table,
+        hashes_of_entries,
+        heads,
+        entries,
+        indices,
+    )
+    if count < 0:
+        raise invalid_offsets(leaf)
+    page = arena.take(min(limit, span + 4 * count) + kernels.plain.OUT_PADDING)
+    size = kernels.dictionary.write_byte_array_entries(leaf.offsets, leaf.data, entries, count, page)
+    return Dictionary(entries[:count], indices[:indexed], int(indexed), page[:size], int(value_bytes))
+
+
+def encode(
+    leaf: LeafColumn, dictionary: Dictionary, pages: Pages, lead: NDArray[np.int64], bounds: bool, arena: Arena
+) -> EncodedValues:
+    """Encode the indices of all pages: a byte with their width, then the RLE/bit-packed hybrid."""
+    starts, ends, minima, maxima = np.zeros((4, len(pages)), np.int64)
+    width = index_bits(dictionary)
+    size = kernels.rle.hybrid_bound(int(pages.values[-1] - pages.values[0]), len(pages), width)
+    out = arena.take(size + int(lead.sum()) + kernels.plain.OUT_PADDING)
+    kernels.rle.encode_indices(dictionary.indices, pages.values, width, lead, 1, out, starts, ends)
+    if bounds:
+        seen = arena.take(dictionary.num_entries, np.int32)
+        if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
+            kernels.dictionary.min_max_indices_byte_arrays(
+                leaf.offsets,
+                leaf.data,
+                dictionary.indices,
+                pages.values,
+                dictionary.entries,
+                dictionary.num_entries,
+                seen,
+                minima,
+                maxima,
+            )
+        else:
+            kernels.dictionary.min_max_indices_fixed(
+                dictionary.indices, pages.values, dictionary.entries, dictionary.num_entries, seen, minima, maxima
+            )
+    value_bytes = _value_bytes(leaf, dictionary, pages)
+    return EncodedValues(Encoding.RLE_DICTIONARY, out, starts, ends, minima, maxima, value_bytes)
+
+
+def _value_bytes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages) -> NDArray[np.int64] | None:
+    """Bytes of the byte arrays of each page. If null slots span none, it is the distance between offsets."""
+    if leaf.descriptor.physical_type is not Type.BYTE_ARRAY:
+        return None
+    fences: NDArray[np.int64] = leaf.offsets[pages.slots].astype(np.int64)
+    if dictionary.num_values == pages.values[-1] and fences[-1] - fences[0] == dictionary.value_bytes:
+        return np.diff(fences)
+    out = np.empty(len(pages), np.int64)
+    kernels.plain.sum_lengths(leaf.offsets, leaf.validity, leaf.bit_offset, pages.slots, out)
+    return out
+
+
+def pays(leaf: LeafColumn, dictionary: Dictionary, values: EncodedValues, pages: Pages) -> bool:
+    """Whether the dictionary page and the indices are smaller than the same values in PLAIN."""
+    indices = int((values.ends - values.starts).sum())
+    if values.value_bytes is not None:
+        plain = int(values.value_bytes.sum()) + 4 * int(pages.num_values.sum())
+    else:
+        plain = int(pages.num_values.sum()) * int(leaf.values.itemsize)
+    return len(dictionary.page) + indices < plain

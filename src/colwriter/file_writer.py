@@ -1,0 +1,318 @@
+"""``ParquetWriter``: row groups, one column chunk after another, then page indexes and the footer."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from colwriter import thrift
+from colwriter.arena import Arena, borrow_arena
+from colwriter.column_writer import EncodedChunk, encode_column_chunk
+from colwriter.compression import make_codec
+from colwriter.errors import ColwriterError, InvalidDataError, InvalidOptionError
+from colwriter.inputs import as_reader, cast_views, without_views
+from colwriter.levels import shred
+from colwriter.metadata import (
+    ColumnChunk,
+    ColumnMetaData,
+    ColumnOrder,
+    Empty,
+    FileMetaData,
+    KeyValue,
+    RowGroup,
+)
+from colwriter.options import ColumnOptions, WriterOptions
+from colwriter.schema import ColumnDescriptor, parquet_schema
+from colwriter.sinks import Sink, open_sink
+from colwriter.version import CREATED_BY
+
+__all__ = ["ParquetWriter"]
+
+MAGIC = b"PAR1"
+# Readers take the version for that of the format's first logical types; nothing here depends on it.
+FORMAT_VERSION = 1
+ARROW_SCHEMA_KEY = "ARROW:schema"
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenChunk:
+    """A column chunk in the file; its indexes, encoded, wait for the end of the file."""
+
+    metadata: ColumnMetaData
+    column_index: bytes | None
+    offset_index: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenRowGroup:
+    num_rows: int
+    file_offset: int
+    chunks: list[_WrittenChunk]
+
+
+class ParquetWriter:
+    """Writes one Parquet file, a row group at a time.
+
+    ``where``: a path, where the file appears when it is complete and not before; or a binary file object or
+    ``pyarrow.NativeFile``, which stays open. ``schema``: the ``pyarrow.Schema`` of all tables. Options have the names and
+    meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
+    ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path.
+
+    As a context manager, the file is finished at the end of the block, and given up if that raises.
+    """
+
+    def __init__(self, where: Any, schema: pa.Schema, *, filesystem: Any = None, **options: Any) -> None:
+        self._sink: Sink | None = None
+        if not isinstance(schema, pa.Schema):
+            schema = pa.schema(schema)
+        self._options = WriterOptions.from_keywords(**options)
+        self._input_schema = schema
+        stored = without_views(schema)
+        self._schema = parquet_schema(stored, self._options.use_compliant_nested_type)
+        paths = [column.dotted_path for column in self._schema.columns]
+        self._options.check_names(paths)
+        self._columns = [self._options.resolve(path) for path in paths]
+        for column in self._columns:
+            if column.codec_name:
+                make_codec(column.codec_name, column.compression_level)
+        self._key_values: dict[str, str | None] = {}
+        for key, value in (schema.metadata or {}).items():
+            self._key_values[key.decode()] = value.decode()
+        if self._options.store_schema:
+            self._key_values[ARROW_SCHEMA_KEY] = base64.b64encode(stored.serialize()).decode()
+        self._row_groups: list[_WrittenRowGroup] = []
+        self._pending: list[pa.RecordBatch] = []
+        self._metadata: FileMetaData | None = None
+        self._sink = open_sink(where, filesystem)
+        self._guarded(self._sink.write, MAGIC)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema that was given."""
+        return self._input_schema
+
+    @property
+    def metadata(self) -> FileMetaData:
+        """The footer, once the writer is closed."""
+        if self._metadata is None:
+            raise InvalidOptionError("metadata: known once the writer is closed, found one that is open or was given up")
+        return self._metadata
+
+    def write(self, table: Any, row_group_size: int | None = None) -> None:
+        """Write a table, or anything that ``write_table`` of the module takes."""
+        source = as_reader(table)
+        if isinstance(source, pa.Table):
+            self.write_table(source, row_group_size)
+            return
+        for batch in source:
+            self.write_batch(batch, row_group_size)
+
+    def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
+        """Write a table as row groups of at most ``row_group_size`` rows, the last one shorter."""
+        self._require_open()
+        self._check_schema(table.schema)
+        self._guarded(self._flush)
+        self._guarded(self._write_row_groups, table, self._size(row_group_size))
+
+    def write_batch(self, batch: pa.RecordBatch, row_group_size: int | None = None) -> None:
+        """Add a record batch; a row group is written when ``row_group_size`` rows have come together."""
+        self._require_open()
+        self._check_schema(batch.schema)
+        size = self._size(row_group_size)
+        self._pending.append(batch)
+        waiting = sum(b.num_rows for b in self._pending)
+        if waiting >= size:
+            table = pa.Table.from_batches(self._pending, self._input_schema)
+            full = waiting - waiting % size
+            self._guarded(self._write_row_groups, table.slice(0, full), size)
+            self._pending = table.slice(full).to_batches()
+
+    def add_key_value_metadata(self, key_value_metadata: dict[str, str]) -> None:
+        """Add to the metadata of the file; a key that is there already gets the new value."""
+        self._require_open()
+        for key, value in key_value_metadata.items():
+            self._key_values[_text(key)] = None if value is None else _text(value)
+
+    def close(self) -> None:
+        """Finish the file: write what waits, the page indexes and the footer. A second call does nothing."""
+        if self._sink is None:
+            return
+        self._guarded(self._finish)
+        self._sink = None
+
+    def abort(self) -> None:
+        """Give the file up: at a path nothing appears, and what was there stays."""
+        sink, self._sink = self._sink, None
+        if sink is not None:
+            sink.abort()
+
+    def __enter__(self) -> ParquetWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __del__(self) -> None:
+        self.abort()
+
+    def _require_open(self) -> Sink:
+        if self._sink is None:
+            raise InvalidOptionError("where: the writer is closed, or was given up after an error")
+        return self._sink
+
+    def _guarded(self, action: Any, *arguments: Any) -> None:
+        """Do something that may fail half way, after which the file cannot be finished."""
+        try:
+            action(*arguments)
+        except BaseException:
+            self.abort()
+            raise
+
+    def _size(self, row_group_size: int | None) -> int:
+        if row_group_size is None:
+            return self._options.row_group_size
+        return WriterOptions.from_keywords(row_group_size=row_group_size).row_group_size
+
+    def _check_schema(self, schema: pa.Schema) -> None:
+        if schema.equals(self._input_schema):
+            return
+        if schema.names != self._input_schema.names:
+            raise InvalidDataError(f"table: expected the columns {self._input_schema.names}, found {schema.names}")
+        for expected, found in zip(self._input_schema, schema, strict=True):
+            if not expected.equals(found):
+                raise InvalidDataError(f"{expected.name}: expected {_field_text(expected)}, found {_field_text(found)}")
+
+    def _flush(self) -> None:
+        if self._pending:
+            table = pa.Table.from_batches(self._pending, self._input_schema)
+            self._pending = []
+            self._write_row_groups(table, table.num_rows)
+
+    def _write_row_groups(self, table: pa.Table, size: int) -> None:
+        for start in range(0, table.num_rows, max(size, 1)):
+            self._write_row_group(table.slice(start, size))
+
+    def _write_row_group(self, table: pa.Table) -> None:
+        sink = self._require_open()
+        start = sink.position
+        chunks = []
+        first = 0
+        for column, field in zip(table.columns, self._schema.arrow_schema, strict=True):
+            with borrow_arena() as arena:
+                for chunk in self._encode(column, field, first, arena):
+                    chunks.append(_write_chunk(sink, chunk, self._options))
+                    first += 1
+        self._row_groups.append(_WrittenRowGroup(table.num_rows, start, chunks))
+
+    def _encode(self, column: pa.ChunkedArray, field: pa.Field, first: int, arena: Arena) -> Iterator[EncodedChunk]:
+        """The encoded leaves of one top-level column, whose first leaf has the number ``first``."""
+        descriptors: list[ColumnDescriptor] = list(self._schema.columns[first:])
+        options: list[ColumnOptions] = self._columns[first:]
+        array = _contiguous(column, field)
+        for leaf, column_options in zip(shred(array, field, descriptors, arena), options, strict=False):
+            yield encode_column_chunk(leaf, self._options, column_options, arena)
+
+    def _finish(self) -> None:
+        self._flush()
+        sink = self._require_open()
+        places = [[_write_index(sink, c.column_index) for c in group.chunks] for group in self._row_groups]
+        offset_places = [[_write_index(sink, c.offset_index) for c in group.chunks] for group in self._row_groups]
+        row_groups = tuple(
+            _row_group(group, ordinal, columns, offsets, self._options)
+            for ordinal, (group, columns, offsets) in enumerate(zip(self._row_groups, places, offset_places, strict=True))
+        )
+        metadata = FileMetaData(
+            version=FORMAT_VERSION,
+            schema=self._schema.elements,
+            num_rows=sum(group.num_rows for group in self._row_groups),
+            row_groups=row_groups,
+            key_value_metadata=tuple(KeyValue(k, v) for k, v in self._key_values.items()) or None,
+            created_by=CREATED_BY,
+            column_orders=tuple(ColumnOrder(TYPE_ORDER=Empty()) for _ in self._schema.columns),
+        )
+        footer = thrift.encode(metadata)
+        sink.write(footer)
+        sink.write(len(footer).to_bytes(4, "little") + MAGIC)
+        sink.close()
+        self._metadata = metadata
+
+
+def _contiguous(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
+    """The column of a row group as one array, checked as far as that is cheap."""
+    column = cast_views(column, field)
+    try:
+        for chunk in column.chunks:
+            chunk.validate()
+        if column.num_chunks == 1:
+            return column.chunk(0)
+        array = column.combine_chunks()
+        if not isinstance(array, pa.ChunkedArray):
+            return array
+    except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
+        raise InvalidDataError(f"{field.name}: the array is not valid Arrow: {error}") from error
+    raise InvalidDataError(
+        f"{field.name}: a row group of {field.type} holds at most 2 GiB, found more; write fewer rows in a row group, "
+        "or a large_ type"
+    )
+
+
+def _write_chunk(sink: Sink, chunk: EncodedChunk, options: WriterOptions) -> _WrittenChunk:
+    offset = sink.position
+    for part in chunk.parts:
+        sink.write(part)
+    offset_index = thrift.encode(chunk.offset_index(offset)) if options.write_page_index else None
+    column_index = None if chunk.column_index is None else thrift.encode(chunk.column_index)
+    return _WrittenChunk(chunk.column_metadata(offset), column_index, offset_index)
+
+
+def _write_index(sink: Sink, index: bytes | None) -> tuple[int | None, int | None]:
+    """Offset and length of an index, None if there is none."""
+    if index is None:
+        return None, None
+    offset = sink.position
+    sink.write(index)
+    return offset, len(index)
+
+
+def _row_group(
+    group: _WrittenRowGroup, ordinal: int, column_places: list[Any], offset_places: list[Any], options: WriterOptions
+) -> RowGroup:
+    columns = tuple(
+        ColumnChunk(
+            meta_data=chunk.metadata,
+            column_index_offset=column_offset,
+            column_index_length=column_length,
+            offset_index_offset=offset_offset,
+            offset_index_length=offset_length,
+        )
+        for chunk, (column_offset, column_length), (offset_offset, offset_length) in zip(
+            group.chunks, column_places, offset_places, strict=True
+        )
+    )
+    return RowGroup(
+        columns=columns,
+        total_byte_size=sum(chunk.metadata.total_uncompressed_size for chunk in group.chunks),
+        num_rows=group.num_rows,
+        sorting_columns=options.sorting_columns,
+        file_offset=group.file_offset,
+        total_compressed_size=sum(chunk.metadata.total_compressed_size for chunk in group.chunks),
+        ordinal=ordinal if ordinal < 1 << 15 else None,
+    )
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _field_text(field: pa.Field) -> str:
+    return f"{field.type}{'' if field.nullable else ' not null'}"

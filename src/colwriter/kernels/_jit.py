@@ -1,0 +1,170 @@
+"""The one decorator of all kernels, and the machine operations that NumPy has no name for.
+
+A kernel is a function over arrays that allocates nothing and raises nothing: the caller passes the
+output, the kernel returns what it wrote, or a negative status. Kernels release the GIL, are cached
+on disk, and divide like NumPy (no fastmath: it would break the rules for NaN and signed zero).
+
+A kernel calls only kernels of its own file and the operations below. Numba's cache does not see a
+change in another file, so a caller elsewhere would keep the old code after an upgrade.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from llvmlite import ir
+from numba.core import config, event, types
+from numba.extending import intrinsic
+
+__all__ = [
+    "byte_swap",
+    "count_leading_zeros",
+    "count_trailing_zeros",
+    "kernel",
+    "load_u32",
+    "load_u64",
+    "popcount",
+    "store_u32",
+    "store_u64",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` on its first call for the types of that call; the machine code is cached on disk."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
+    try:
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError as error:  # no folder for the cache can be written (numba #4908)
+        warnings.warn(f"colwriter: kernels are compiled anew in each process: {error}", RuntimeWarning, stacklevel=2)
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+
+
+class _CompilationNotice(event.Listener):
+    """Says once, on stderr, that machine code is being made: it is the only slow thing that a first call does."""
+
+    def __init__(self) -> None:
+        self.said = False
+
+    def on_start(self, event: event.Event) -> None:
+        function = event.data["dispatcher"].py_func
+        if self.said or not function.__module__.startswith("colwriter."):
+            return
+        self.said = True
+        print(
+            f"colwriter: compiling kernels for this machine, starting with {function.__name__!r}; "
+            "a few seconds, once (`python -m colwriter warmup` compiles all of them)",
+            file=sys.stderr,
+        )
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+event.register("numba:compile", _CompilationNotice())
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, bits: int) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), ir.IntType(bits).as_pointer())
+
+
+def _make_load(bits: int, result: Any) -> Any:
+    def load(typingctx: Any, array: Any, index: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = _address(context, builder, signature.args[0], arguments[0], arguments[1], bits)
+            return builder.load(pointer, align=1)
+
+        return result(array, types.intp), codegen
+
+    return intrinsic(load)
+
+
+def _make_store(bits: int, value_type: Any) -> Any:
+    def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = _address(context, builder, signature.args[0], arguments[0], arguments[1], bits)
+            builder.store(arguments[2], pointer, align=1)
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp, value_type), codegen
+
+    return intrinsic(store)
+
+
+@intrinsic
+def popcount(typingctx: Any, x: Any) -> Any:
+    """Number of set bits of a uint64, as int64."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def count_trailing_zeros(typingctx: Any, x: Any) -> Any:
+    """Index of the lowest set bit of a uint64, as int64; 64 for zero."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def count_leading_zeros(typingctx: Any, x: Any) -> Any:
+    """Number of zero bits above the highest set bit of a uint64, as int64; 64 for zero."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def byte_swap(typingctx: Any, x: Any) -> Any:
+    """The bytes of a uint64 in reverse order."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), codegen
+
+
+if config.BOUNDSCHECK:
+    # Byte by byte through indexing, so that the bounds check sees each access.
+    @numba.njit
+    def load_u64(data: Any, index: int) -> Any:
+        value = numba.uint64(0)
+        for k in range(8):
+            value |= numba.uint64(data[index + k]) << numba.uint64(8 * k)
+        return value
+
+    @numba.njit
+    def load_u32(data: Any, index: int) -> Any:
+        value = numba.uint32(0)
+        for k in range(4):
+            value = numba.uint32(value | (numba.uint32(data[index + k]) << numba.uint32(8 * k)))
+        return value
+
+    @numba.njit
+    def store_u64(data: Any, index: int, value: Any) -> None:
+        for k in range(8):
+            data[index + k] = numba.uint8((numba.uint64(value) >> numba.uint64(8 * k)) & numba.uint64(255))
+
+    @numba.njit
+    def store_u32(data: Any, index: int, value: Any) -> None:
+        for k in range(4):
+            data[index + k] = numba.uint8((numba.uint64(value) >> numba.uint64(8 * k)) & numba.uint64(255))
+
+else:
+    load_u64 = _make_load(64, types.uint64)
+    load_u32 = _make_load(32, types.uint32)
+    store_u64 = _make_store(64, types.uint64)
+    store_u32 = _make_store(32, types.uint32)

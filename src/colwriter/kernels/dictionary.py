@@ -1,0 +1,342 @@
+"""Dictionaries: distinct values in the order in which they are met, and an index for each value.
+
+(Parquet specification, Encodings.md, "Dictionary Encoding".) The hash table is open addressing with linear
+probing over ``index + 1`` (0: free); it starts small, so that few distinct values stay in the first cache, and
+grows fourfold when half full. Values are the valid slots; an empty ``validity`` means all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from colwriter.kernels._jit import count_trailing_zeros, kernel, load_u64, store_u32, store_u64
+
+FIRST_TABLE_BITS = 10
+INVALID_OFFSETS = -1
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def table_size(max_entries: int) -> int:
+    """Slots that the table for ``max_entries`` can grow to."""
+    bits = FIRST_TABLE_BITS
+    while (1 << bits) < 2 * (max_entries + 1):
+        bits += 2
+    return 1 << bits
+
+
+@kernel
+def _bits_at(bitmap, bit, count):  # type: ignore[no-untyped-def]
+    """The ``count`` (at most 64) bits of ``bitmap`` from ``bit`` on; the bits above them are zero."""
+    byte = bit >> 3
+    shift = np.uint64(bit & 7)
+    if byte + 9 <= len(bitmap):
+        word = load_u64(bitmap, byte) >> shift
+        word |= (np.uint64(bitmap[byte + 8]) << np.uint64(1)) << (np.uint64(63) - shift)
+    else:
+        word = np.uint64(0)
+        for k in range(min(8, len(bitmap) - byte)):
+            word |= np.uint64(bitmap[byte + k]) << np.uint64(8 * k)
+        word >>= shift
+    if count < 64:
+        word &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
+    return word
+
+
+@kernel
+def _mix(word):  # type: ignore[no-untyped-def]
+    word = (word ^ (word >> np.uint64(32))) * MULTIPLIER
+    return word ^ (word >> np.uint64(29))
+
+
+@kernel
+def _head(data, start, length):  # type: ignore[no-untyped-def]
+    """The first eight bytes of a value, zeros after its end."""
+    if length >= 8:
+        return load_u64(data, start)
+    if start + 8 <= len(data):
+        return load_u64(data, start) & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
+    word = np.uint64(0)
+    for k in range(length):
+        word |= np.uint64(data[start + k]) << np.uint64(8 * k)
+    return word
+
+
+@kernel
+def _hash_bytes(data, start, length, head):  # type: ignore[no-untyped-def]
+    """A hash of a value whose first eight bytes are ``head``."""
+    word = _mix(head ^ (np.uint64(length) * MULTIPLIER))
+    if length > 8:
+        k = 8
+        while k + 8 <= length:
+            word = _mix(word ^ load_u64(data, start + k))
+            k += 8
+        word = _mix(word ^ load_u64(data, start + length - 8))
+    return word
+
+
+@kernel
+def _same_tail(data, a, b, length):  # type: ignore[no-untyped-def]
+    """Whether two values of ``length`` bytes with the same first eight bytes are the same."""
+    k = 8
+    while k + 8 <= length:
+        if load_u64(data, a + k) != load_u64(data, b + k):
+            return False
+        k += 8
+    return length <= 8 or load_u64(data, a + length - 8) == load_u64(data, b + length - 8)
+
+
+@kernel
+def sample_fixed(values, validity, bit_offset, start, end, seen, used):  # type: ignore[no-untyped-def]
+    """Look at up to ``len(seen) // 4`` slots spread over ``[start, end)``; returns (values met, distinct among them).
+
+    ``seen`` int64 and ``used`` uint8 are scratch of the same length, a power of two; ``used`` all zero before and after.
+    """
+    wanted = len(seen) // 4
+    mask = np.uint64(len(seen) - 1)
+    count = end - start
+    met = 0
+    distinct = 0
+    for k in range(wanted):
+        # Within its stratum a slot is picked by hash: equal steps would meet the period of periodic data.
+        low = start + k * count // wanted
+        high = start + (k + 1) * count // wanted
+        if high <= low:
+            continue
+        slot = low + np.int64(_mix(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
+        bit = bit_offset + slot
+        if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
+            continue
+        met += 1
+        value = np.int64(values[slot])
+        at = _mix(np.uint64(value)) & mask
+        while used[np.int64(at)] and seen[np.int64(at)] != value:
+            at = (at + np.uint64(1)) & mask
+        if not used[np.int64(at)]:
+            used[np.int64(at)] = 1
+            seen[np.int64(at)] = value
+            distinct += 1
+    used[:] = 0
+    return met, distinct
+
+
+@kernel
+def hash_slots(offsets, data, validity, bit_offset, start, end, hashes):  # type: ignore[no-untyped-def]
+    """Hashes of the byte arrays at up to ``len(hashes)`` slots spread over ``[start, end)``; returns how many."""
+    wanted = len(hashes)
+    size = np.int64(len(data))
+    count = end - start
+    met = 0
+    for k in range(wanted):
+        low = start + k * count // wanted
+        high = start + (k + 1) * count // wanted
+        if high <= low:
+            continue
+        slot = low + np.int64(_mix(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
+        bit = bit_offset + slot
+        if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
+            continue
+        first = np.int64(offsets[slot])
+        length = np.int64(offsets[slot + 1]) - first
+        if first < 0 or length < 0 or first + length > size:
+            return INVALID_OFFSETS
+        hashes[met] = np.int64(_hash_bytes(data, first, length, _head(data, first, length)))
+        met += 1
+    return met
+
+
+@kernel
+def build_fixed(values, validity, bit_offset, start, end, max_entries, table, entries, indices):  # type: ignore[no-untyped-def]
+    """Index the values of slots ``[start, end)`` until one does not fit; returns (entries, values indexed).
+
+    ``entries`` takes the distinct values, ``indices`` int32 the index of each value; ``table`` int32, scratch of
+    ``table_size(max_entries)``.
+    """
+    bits = FIRST_TABLE_BITS
+    table[: 1 << bits] = 0
+    num_entries = 0
+    num_values = 0
+    slot = start
+    while slot < end:
+        count = min(np.int64(64), end - slot)
+        word = ALL >> np.uint64(64 - count) if len(validity) == 0 else _bits_at(validity, bit_offset + slot, count)
+        while word != np.uint64(0):
+            value = values[slot + count_trailing_zeros(word)]
+            word &= word - np.uint64(1)
+            mask = np.int64((1 << bits) - 1)
+            at = np.int64(_mix(np.uint64(value))) & mask
+            index = table[at]
+            while index != 0 and entries[index - 1] != value:
+                at = (at + 1) & mask
+                index = table[at]
+            if index == 0:
+                if num_entries == max_entries:
+                    return num_entries, num_values
+                entries[num_entries] = value
+                num_entries += 1
+                index = np.int32(num_entries)
+                table[at] = index
+                if 2 * num_entries > mask:
+                    bits += 2
+                    mask = np.int64((1 << bits) - 1)
+                    table[: mask + 1] = 0
+                    for k in range(num_entries):
+                        at = np.int64(_mix(np.uint64(entries[k]))) & mask
+                        while table[at] != 0:
+                            at = (at + 1) & mask
+                        table[at] = np.int32(k + 1)
+            indices[num_values] = np.int32(index - 1)
+            num_values += 1
+        slot += count
+    return num_entries, num_values
+
+
+@kernel
+def build_byte_arrays(  # type: ignore[no-untyped-def]
+    offsets, data, validity, bit_offset, start, end, max_bytes, table, hashes, heads, entries, indices
+):
+    """Index the byte arrays of slots ``[start, end)`` until one does not fit; returns (entries, values, bytes of values).
+
+    The dictionary page takes at most ``max_bytes``, four for the length of each entry included. ``entries`` int64 takes
+    the slot where each entry was met first, ``indices`` int32 the index of each value; ``hashes`` and ``heads``
+    uint64, scratch of one an entry; ``table`` as for ``build_fixed``. Entries is ``INVALID_OFFSETS`` if offsets are wrong.
+    """
+    bits = FIRST_TABLE_BITS
+    table[: 1 << bits] = 0
+    size = np.int64(len(data))
+    num_entries = 0
+    num_values = 0
+    dictionary_bytes = np.int64(0)
+    value_bytes = np.int64(0)
+    slot = start
+    while slot < end:
+        count = min(np.int64(64), end - slot)
+        word = ALL >> np.uint64(64 - count) if len(validity) == 0 else _bits_at(validity, bit_offset + slot, count)
+        while word != np.uint64(0):
+            here = slot + count_trailing_zeros(word)
+            word &= word - np.uint64(1)
+            first = np.int64(offsets[here])
+            length = np.int64(offsets[here + 1]) - first
+            if first < 0 or length < 0 or first + length > size:
+                return INVALID_OFFSETS, num_values, value_bytes
+            head = _head(data, first, length)
+            hashed = _hash_bytes(data, first, length, head)
+            mask = np.int64((1 << bits) - 1)
+            at = np.int64(hashed) & mask
+            index = table[at]
+            while index != 0:
+                known = index - 1
+                if hashes[known] == hashed and heads[known] == head:
+                    other = np.int64(offsets[entries[known]])
+                    if np.int64(offsets[entries[known] + 1]) - other == length and (
+                        length <= 8 or _same_tail(data, first, other, length)
+                    ):
+                        break
+                at = (at + 1) & mask
+                index = table[at]
+            if index == 0:
+                dictionary_bytes += 4 + length
+                if dictionary_bytes > max_bytes:
+                    return num_entries, num_values, value_bytes
+                entries[num_entries] = here
+                hashes[num_entries] = hashed
+                heads[num_entries] = head
+                num_entries += 1
+                index = np.int32(num_entries)
+                table[at] = index
+                if 2 * num_entries > mask:
+                    bits += 2
+                    mask = np.int64((1 << bits) - 1)
+                    table[: mask + 1] = 0
+                    for k in range(num_entries):
+                        at = np.int64(hashes[k]) & mask
+                        while table[at] != 0:
+                            at = (at + 1) & mask
+                        table[at] = np.int32(k + 1)
+            indices[num_values] = np.int32(index - 1)
+            num_values += 1
+            value_bytes += length
+        slot += count
+    return num_entries, num_values, value_bytes
+
+
+@kernel
+def write_byte_array_entries(offsets, data, entries, num_entries, out):  # type: ignore[no-untyped-def]
+    """PLAIN encode the entries, for the dictionary page; returns the bytes written. ``out`` has room for 64 more."""
+    position = np.int64(0)
+    size = np.int64(len(data))
+    for k in range(num_entries):
+        first = np.int64(offsets[entries[k]])
+        length = np.int64(offsets[entries[k] + 1]) - first
+        store_u32(out, position, np.uint32(length))
+        position += 4
+        if first + length + 8 <= size:
+            for i in range(0, length, 8):
+                store_u64(out, position + i, load_u64(data, first + i))
+        else:
+            for i in range(length):
+                out[position + i] = data[first + i]
+        position += length
+    return position
+
+
+@kernel
+def min_max_indices_fixed(indices, value_starts, entries, num_entries, seen, minima, maxima):  # type: ignore[no-untyped-def]
+    """Least and greatest entry that each page refers to. ``seen`` int32, scratch of one an entry."""
+    seen[:num_entries] = -1
+    for page in range(len(value_starts) - 1):
+        met = 0
+        of_page = indices[value_starts[page] : value_starts[page + 1]]
+        for i in range(len(of_page)):
+            index = of_page[i]
+            if seen[index] == page:
+                continue
+            seen[index] = page
+            value = entries[index]
+            if met == 0:
+                minima[page] = value
+                maxima[page] = value
+            minima[page] = min(minima[page], value)
+            maxima[page] = max(maxima[page], value)
+            met += 1
+            if met == num_entries:
+                break
+
+
+@kernel
+def _less(offsets, data, a, b):  # type: ignore[no-untyped-def]
+    """Whether the value of slot a sorts before that of slot b, as unsigned bytes."""
+    a_start = np.int64(offsets[a])
+    b_start = np.int64(offsets[b])
+    a_length = np.int64(offsets[a + 1]) - a_start
+    b_length = np.int64(offsets[b + 1]) - b_start
+    for k in range(min(a_length, b_length)):
+        if data[a_start + k] != data[b_start + k]:
+            return data[a_start + k] < data[b_start + k]
+    return a_length < b_length
+
+
+@kernel
+def min_max_indices_byte_arrays(offsets, data, indices, value_starts, entries, num_entries, seen, minima, maxima):  # type: ignore[no-untyped-def]
+    """Slots of the least and greatest value that each page refers to (-1: none). ``seen`` as above."""
+    seen[:num_entries] = -1
+    for page in range(len(value_starts) - 1):
+        least = np.int64(-1)
+        greatest = np.int64(-1)
+        met = 0
+        of_page = indices[value_starts[page] : value_starts[page + 1]]
+        for i in range(len(of_page)):
+            index = of_page[i]
+            if seen[index] == page:
+                continue
+            seen[index] = page
+            slot = entries[index]
+            if least < 0 or _less(offsets, data, slot, least):
+                least = slot
+            if greatest < 0 or _less(offsets, data, greatest, slot):
+                greatest = slot
+            met += 1
+            if met == num_entries:
+                break
+        minima[page] = least
+        maxima[page] = greatest

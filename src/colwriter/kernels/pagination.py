@@ -1,0 +1,133 @@
+"""Where pages start. A page begins where the repetition level is 0, so rows are never split.
+
+A page takes rows while it holds at most ``max_rows`` of them and its levels and values at most ``page_bits``;
+a single row above that is a page of its own. Rows are added in blocks, and a block that does not fit is halved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from colwriter.kernels._jit import kernel, load_u64, popcount
+
+BLOCK_ROWS = 8192
+TOO_MANY_PAGES = -1
+
+
+@kernel
+def count_valid(bitmap, start, end):  # type: ignore[no-untyped-def]
+    """Number of set bits of ``bitmap[start:end]``, in bits."""
+    if start >= end:
+        return 0
+    first = start >> 3
+    last = (end - 1) >> 3
+    head = (np.uint64(0xFF) << np.uint64(start & 7)) & np.uint64(0xFF)
+    tail = np.uint64(0xFF) >> np.uint64(7 - ((end - 1) & 7))
+    if first == last:
+        return popcount(np.uint64(bitmap[first]) & head & tail)
+    total = popcount(np.uint64(bitmap[first]) & head) + popcount(np.uint64(bitmap[last]) & tail)
+    byte = first + 1
+    while byte + 8 <= last:
+        total += popcount(load_u64(bitmap, byte))
+        byte += 8
+    while byte < last:
+        total += popcount(np.uint64(bitmap[byte]))
+        byte += 1
+    return total
+
+
+@kernel
+def _row_start(repetition, level, rows):  # type: ignore[no-untyped-def]
+    """The level at which the ``rows``-th row after the one that starts at ``level`` starts."""
+    position = level + 1
+    end = len(repetition)
+    while rows > 0 and position < end:
+        block = repetition[position : min(position + 256, end)]
+        starts = np.uint16(0)
+        for i in range(len(block)):
+            starts = np.uint16(starts + np.uint16(block[i] == 0))
+        if np.int64(starts) < rows:
+            rows -= np.int64(starts)
+            position += len(block)
+            continue
+        for i in range(len(block)):
+            if block[i] == 0:
+                rows -= 1
+                if rows == 0:
+                    return position + i
+    return end
+
+
+@kernel
+def _count_slots(definition, slot_level):  # type: ignore[no-untyped-def]
+    """How many of the levels belong to a slot of the leaf array: those of at least ``slot_level``."""
+    total = np.int64(0)
+    start = np.int64(0)
+    while start < len(definition):
+        block = definition[start : min(start + 32768, len(definition))]
+        count = np.uint16(0)
+        for i in range(len(block)):
+            count = np.uint16(count + np.uint16(block[i] >= slot_level))
+        total += np.int64(count)
+        start += 32768
+    return total
+
+
+@kernel
+def paginate(  # type: ignore[no-untyped-def]
+    repetition, definition, slot_level, validity, bit_offset, offsets, level_bits, value_bits, max_rows, page_bits,
+    stop_value, num_rows, rows, levels, slots, values
+):
+    """Cut the rows from ``rows[0]`` on into pages; returns their number.
+
+    ``rows``, ``levels``, ``slots``, ``values`` int64: the first of each in each page, then the end of the last page.
+    Element 0 of each is where to start. Without ``repetition`` (uint8, may be empty) every row is one level, and one
+    slot of the leaf array; with it, the levels whose ``definition`` (uint8) is at least ``slot_level`` are slots.
+    Values are the valid slots (``validity`` may be empty: all). A level takes ``level_bits``, a value
+    ``value_bits`` and, where ``offsets`` is not empty, the bytes between its slot's offsets. Cutting stops before the
+    row that holds value ``stop_value``.
+    """
+    nested = len(repetition) > 0
+    page = 0
+    row = rows[0]
+    while row < num_rows:
+        if page + 1 >= len(rows):
+            return TOO_MANY_PAGES
+        first_row = row
+        level = levels[page]
+        slot = slots[page]
+        value = values[page]
+        bits = np.int64(0)
+        step = np.int64(BLOCK_ROWS)
+        while row < num_rows and row - first_row < max_rows:
+            step = min(step, num_rows - row, max_rows - (row - first_row))
+            next_level = level + step
+            next_slot = slot + step
+            if nested:
+                next_level = _row_start(repetition, level, step)
+                next_slot = slot + _count_slots(definition[level:next_level], slot_level)
+            next_value = value + next_slot - slot
+            if len(validity) > 0:
+                next_value = value + count_valid(validity, bit_offset + slot, bit_offset + next_slot)
+            more = (next_level - level) * level_bits + (next_value - value) * value_bits
+            if len(offsets) > 0:
+                more += 8 * (np.int64(offsets[next_slot]) - np.int64(offsets[slot]))
+            alone = step == 1 and row == first_row
+            if next_value <= stop_value and (bits + more <= page_bits or alone):
+                row += step
+                level = next_level
+                slot = next_slot
+                value = next_value
+                bits += more
+            elif step == 1:
+                break
+            else:
+                step >>= 1
+        if row == first_row:
+            break
+        page += 1
+        rows[page] = row
+        levels[page] = level
+        slots[page] = slot
+        values[page] = value
+    return page

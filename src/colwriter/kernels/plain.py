@@ -1,0 +1,211 @@
+"""PLAIN values of all the pages of a column chunk (Parquet specification, Encodings.md, "Plain").
+
+Every values encoder places its pages in ``out`` by the same rule: it leaves ``lead[page]`` bytes free before a
+page's values, where the page's header and levels are put later, then moves up to a multiple of ``alignment``.
+It sets ``starts[page]`` and ``ends[page]``, byte positions in ``out``.
+
+Where nulls are dropped, the valid slots are read off 64 bits of the validity bitmap at a time. An empty
+``validity`` means that every slot holds a value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from colwriter.kernels._jit import byte_swap, count_trailing_zeros, kernel, load_u64, popcount, store_u32, store_u64
+
+# Readable and writable bytes that must follow the last value in `out`: whole words are stored past its end.
+OUT_PADDING = 64
+INVALID_OFFSETS = -1
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@kernel
+def _bits_at(bitmap, bit, count):  # type: ignore[no-untyped-def]
+    """The ``count`` (at most 64) bits of ``bitmap`` from ``bit`` on; the bits above them are zero."""
+    byte = bit >> 3
+    shift = np.uint64(bit & 7)
+    if byte + 9 <= len(bitmap):
+        word = load_u64(bitmap, byte) >> shift
+        word |= (np.uint64(bitmap[byte + 8]) << np.uint64(1)) << (np.uint64(63) - shift)
+    else:
+        word = np.uint64(0)
+        for k in range(min(8, len(bitmap) - byte)):
+            word |= np.uint64(bitmap[byte + k]) << np.uint64(8 * k)
+        word >>= shift
+    if count < 64:
+        word &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
+    return word
+
+
+@kernel
+def encode_fixed(values, validity, bit_offset, slot_starts, lead, alignment, out, starts, ends):  # type: ignore[no-untyped-def]
+    """Values of fixed width, nulls left out.
+
+    ``values`` and ``out`` have the same dtype; ``alignment`` is a multiple of its size. ``slot_starts``
+    int64[pages + 1]: first slot of each page; slot i is ``values[i]``, valid where bit ``bit_offset + i`` is set.
+    Returns the byte position after the last page.
+    """
+    width = values.itemsize
+    end_of_page = 0
+    for page in range(len(slot_starts) - 1):
+        start = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
+        to = start // width
+        slot = slot_starts[page]
+        end = slot_starts[page + 1]
+        if len(validity) == 0:
+            source = values[slot:end]
+            target = out[to : to + len(source)]
+            for k in range(len(source)):
+                target[k] = source[k]
+            to += end - slot
+            slot = end
+        while slot < end:
+            count = min(np.int64(64), end - slot)
+            word = _bits_at(validity, bit_offset + slot, count)
+            valid = popcount(word)
+            if valid == 64:
+                source = values[slot : slot + 64]
+                target = out[to : to + 64]
+                for k in range(len(source)):
+                    target[k] = source[k]
+                to += 64
+            elif valid <= 20:
+                while word != np.uint64(0):
+                    out[to] = values[slot + count_trailing_zeros(word)]
+                    to += 1
+                    word &= word - np.uint64(1)
+            else:  # many values: store each slot, and keep the place only where it is valid
+                for k in range(count):
+                    out[to] = values[slot + k]
+                    to += np.int64(word & np.uint64(1))
+                    word >>= np.uint64(1)
+            slot += count
+        starts[page] = start
+        ends[page] = to * width
+        end_of_page = to * width
+    return end_of_page
+
+
+@kernel
+def min_max_fixed(values, starts, ends, minima, maxima):  # type: ignore[no-untyped-def]
+    """Least and greatest of ``values[starts[page]:ends[page]]`` (positions in values); untouched where there is none."""
+    for page in range(len(starts)):
+        of_page = values[starts[page] : ends[page]]  # a slice has no negative index, so the loop vectorises
+        if len(of_page) == 0:
+            continue
+        least = of_page[0]
+        greatest = of_page[0]
+        for i in range(len(of_page)):
+            least = min(least, of_page[i])
+            greatest = max(greatest, of_page[i])
+        minima[page] = least
+        maxima[page] = greatest
+
+
+@kernel
+def _prefix(data, start, length):  # type: ignore[no-untyped-def]
+    """The first eight bytes as a number that orders like them; bytes past the value are zero."""
+    if start + 8 <= len(data):
+        word = byte_swap(load_u64(data, start))
+        if length < 8:
+            word = (word >> np.uint64(1)) >> np.uint64(63 - 8 * length)
+            word = (word << np.uint64(1)) << np.uint64(63 - 8 * length)
+        return word
+    word = np.uint64(0)
+    for k in range(min(np.int64(8), length)):
+        word |= np.uint64(data[start + k]) << np.uint64(56 - 8 * k)
+    return word
+
+
+@kernel
+def _less(data, a, a_length, b, b_length):  # type: ignore[no-untyped-def]
+    """Whether value a sorts before value b: unsigned bytes, a prefix before what it begins (TYPE_ORDER of BYTE_ARRAY)."""
+    for k in range(min(a_length, b_length)):
+        if data[a + k] != data[b + k]:
+            return data[a + k] < data[b + k]
+    return a_length < b_length
+
+
+@kernel
+def encode_byte_arrays(  # type: ignore[no-untyped-def]
+    offsets, data, validity, bit_offset, slot_starts, lead, alignment, bounds, out, starts, ends, minima, maxima
+):
+    """Values of variable length, each after its length in four bytes; nulls left out.
+
+    Slot i is ``data[offsets[i]:offsets[i + 1]]``. With ``bounds``, ``minima`` and ``maxima`` take the slots of each
+    page's least and greatest value (-1 where there is none). Offsets are not trusted: where one goes down or
+    past the data, nothing is read and ``INVALID_OFFSETS`` is returned. Returns the end of the last page.
+    """
+    size = np.int64(len(data))
+    before = np.int64(0)
+    end_of_page = np.int64(0)
+    for page in range(len(slot_starts) - 1):
+        position = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
+        starts[page] = position
+        slot = slot_starts[page]
+        end = slot_starts[page + 1]
+        least = np.int64(-1)
+        greatest = np.int64(-1)
+        least_prefix = np.uint64(0)
+        greatest_prefix = np.uint64(0)
+        while slot < end:
+            count = min(np.int64(64), end - slot)
+            word = ALL >> np.uint64(64 - count) if len(validity) == 0 else _bits_at(validity, bit_offset + slot, count)
+            while word != np.uint64(0):
+                at = slot + count_trailing_zeros(word)
+                word &= word - np.uint64(1)
+                start = np.int64(offsets[at])
+                stop = np.int64(offsets[at + 1])
+                length = stop - start
+                if start < before or length < 0 or stop > size:
+                    return INVALID_OFFSETS
+                before = stop
+                store_u32(out, position, np.uint32(length))
+                position += 4
+                if length <= 16 and start + 16 <= size:
+                    store_u64(out, position, load_u64(data, start))
+                    store_u64(out, position + 8, load_u64(data, start + 8))
+                elif stop + 8 <= size:
+                    for k in range(0, length, 8):
+                        store_u64(out, position + k, load_u64(data, start + k))
+                else:
+                    for k in range(length):
+                        out[position + k] = data[start + k]
+                position += length
+                if bounds:
+                    prefix = _prefix(data, start, length)
+                    if least < 0:
+                        least = at
+                        greatest = at
+                        least_prefix = prefix
+                        greatest_prefix = prefix
+                        continue
+                    if prefix <= least_prefix:
+                        b = np.int64(offsets[least])
+                        if prefix < least_prefix or _less(data, start, length, b, np.int64(offsets[least + 1]) - b):
+                            least = at
+                            least_prefix = prefix
+                    if prefix >= greatest_prefix:
+                        b = np.int64(offsets[greatest])
+                        if prefix > greatest_prefix or _less(data, b, np.int64(offsets[greatest + 1]) - b, start, length):
+                            greatest = at
+                            greatest_prefix = prefix
+            slot += count
+        ends[page] = position
+        end_of_page = position
+        minima[page] = least
+        maxima[page] = greatest
+    return end_of_page
+
+
+@kernel
+def sum_lengths(offsets, validity, bit_offset, slot_starts, out):  # type: ignore[no-untyped-def]
+    """Bytes of the valid byte arrays of each page; what null slots may span is left out."""
+    for page in range(len(slot_starts) - 1):
+        total = np.int64(0)
+        for slot in range(slot_starts[page], slot_starts[page + 1]):
+            bit = bit_offset + slot
+            if len(validity) == 0 or (validity[bit >> 3] >> np.uint8(bit & 7)) & 1:
+                total += np.int64(offsets[slot + 1]) - np.int64(offsets[slot])
+        out[page] = total

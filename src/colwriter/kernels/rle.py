@@ -1,0 +1,306 @@
+"""The RLE/bit-packed hybrid (Parquet specification, Encodings.md, "Run Length Encoding / Bit-Packing Hybrid").
+
+A page's values become runs: ``<varint: length << 1> <value>`` or ``<varint: groups << 1 | 1> <groups of
+eight bit-packed values>``. One call encodes all the pages of a column chunk.
+
+The choice of runs: at the start of each group of eight, look how often the next value repeats. From
+``minimum_run(bit_width)`` repeats on, a repeated run is never larger than the groups that it replaces,
+the header of the bit-packed run that must be opened after it included. A repeated run may end anywhere
+and the next group starts there, so groups are not tied to the byte boundaries of a source bitmap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from colwriter.kernels._jit import count_trailing_zeros, kernel, load_u64, store_u64
+
+# A bit-packed run of this many groups still has a header of two bytes.
+MAX_GROUPS = 8191
+# Bytes that one page may need beyond its bit-packed values: headers, and stores of whole words.
+PAGE_SLACK = 64
+# 64-bit words are loaded at any bit of a level array: readable bytes that must follow its last level.
+LEVEL_PADDING = 16
+
+
+def hybrid_bound(num_values: int, num_pages: int, bit_width: int) -> int:
+    """Bytes that ``num_values`` in ``num_pages`` pages can take at most, room for whole-word stores included."""
+    return (num_values // 8 + num_pages) * bit_width + num_values // 64 + (num_pages + 1) * PAGE_SLACK
+
+
+@kernel
+def minimum_run(bit_width):  # type: ignore[no-untyped-def]
+    """Repeats from which a repeated run pays."""
+    if bit_width == 1:
+        return 24
+    if bit_width <= 3:
+        return 16
+    return 8
+
+
+@kernel
+def _write_run(out, position, length, value, value_bytes):  # type: ignore[no-untyped-def]
+    """Store a repeated run; returns the position after it."""
+    header = length << 1
+    while header >= 128:
+        out[position] = np.uint8((header & 127) | 128)
+        header >>= 7
+        position += 1
+    out[position] = np.uint8(header)
+    position += 1
+    for _ in range(value_bytes):
+        out[position] = np.uint8(value & 255)
+        value >>= 8
+        position += 1
+    return position
+
+
+@kernel
+def _close_groups(out, header, position, groups):  # type: ignore[no-untyped-def]
+    """Store the header of ``groups`` groups between ``header + 1`` and ``position``; returns the new end.
+
+    One byte was kept free for the header. From 64 groups on it takes two, and the groups move up by one.
+    """
+    if groups == 0:
+        return header
+    if groups < 64:
+        out[header] = np.uint8((groups << 1) | 1)
+        return position
+    for i in range(position - 1, header, -1):
+        out[i + 1] = out[i]
+    value = (groups << 1) | 1
+    out[header] = np.uint8((value & 127) | 128)
+    out[header + 1] = np.uint8(value >> 7)
+    return position + 1
+
+
+@kernel
+def _bits_at(bitmap, bit):  # type: ignore[no-untyped-def]
+    """The 64 bits of ``bitmap`` from ``bit`` on; bits past its end are zero."""
+    byte = bit >> 3
+    shift = np.uint64(bit & 7)
+    if byte + 9 <= len(bitmap):
+        low = load_u64(bitmap, byte) >> shift
+        return low | ((np.uint64(bitmap[byte + 8]) << np.uint64(1)) << (np.uint64(63) - shift))
+    word = np.uint64(0)
+    for k in range(min(8, len(bitmap) - byte)):
+        word |= np.uint64(bitmap[byte + k]) << np.uint64(8 * k)
+    return word >> shift
+
+
+@kernel
+def _repeats(bitmap, bit, end, value):  # type: ignore[no-untyped-def]
+    """How many bits from ``bit`` on, but not past ``end``, equal ``value`` (all ones or all zeros)."""
+    start = bit
+    while bit < end:
+        run = count_trailing_zeros(_bits_at(bitmap, bit) ^ value)
+        bit += run
+        if run < 64:
+            break
+    return min(bit, end) - start
+
+
+@kernel
+def encode_bitmap(bitmap, bit_offset, level_starts, out, out_starts):  # type: ignore[no-untyped-def]
+    """Encode the definition levels of an optional flat column, which are the bits of its validity bitmap.
+
+    ``level_starts`` int64[pages + 1]: first level of each page; level i is bit ``bit_offset + i``.
+    ``out_starts`` int64[pages + 1] takes where each page's bytes start in ``out``. Returns the bytes written.
+    """
+    position = 0
+    for page in range(len(level_starts) - 1):
+        out_starts[page] = position
+        bit = bit_offset + level_starts[page]
+        end = bit_offset + level_starts[page + 1]
+        header = position
+        position += 1
+        groups = 0
+        while bit < end:
+            word = _bits_at(bitmap, bit)
+            known = 64  # bits of `word` that are bits of the bitmap
+            while known >= 24 and bit < end:
+                left = end - bit
+                value = np.uint64(0) - (word & np.uint64(1))
+                run = min(count_trailing_zeros(word ^ value), known, left)
+                if run >= 24 or (run == left and groups == 0):
+                    if run == known:
+                        run += _repeats(bitmap, bit + run, end, value)
+                    position = _close_groups(out, header, position, groups)
+                    position = _write_run(out, position, run, np.int64(value & np.uint64(1)), 1)
+                    header = position
+                    position += 1
+                    groups = 0
+                    bit += run
+                    break
+                if left < 8:
+                    word &= (np.uint64(1) << np.uint64(left)) - np.uint64(1)
+                out[position] = np.uint8(word & np.uint64(255))
+                position += 1
+                groups += 1
+                if groups == MAX_GROUPS:
+                    position = _close_groups(out, header, position, groups)
+                    header = position
+                    position += 1
+                    groups = 0
+                bit += 8
+                word >>= np.uint64(8)
+                known -= 8
+        position = _close_groups(out, header, position, groups)
+    out_starts[len(level_starts) - 1] = position
+    return position
+
+
+@kernel
+def _pack_masks(bit_width):  # type: ignore[no-untyped-def]
+    """Masks and shifts of the three steps that pack eight bytes of ``bit_width`` bits each, lane by lane."""
+    w = np.uint64(bit_width)
+    one = np.uint64(1)
+    field = (one << w) - one
+    pair = (one << (w + w)) - one if bit_width <= 8 else field
+    quad = (one << (np.uint64(4) * w)) - one
+    low1 = field * np.uint64(0x0001000100010001)
+    high1 = (field << w) * np.uint64(0x0001000100010001)
+    low2 = pair * np.uint64(0x0000000100000001)
+    high2 = (pair << (w + w)) * np.uint64(0x0000000100000001)
+    return low1, high1, low2, high2, quad, quad << (np.uint64(4) * w)
+
+
+@kernel
+def encode_levels(levels, level_starts, bit_width, out, out_starts):  # type: ignore[no-untyped-def]
+    """Encode levels that exist as an array, of ``bit_width`` 1 to 8 bits.
+
+    ``levels`` uint8, with ``LEVEL_PADDING`` readable bytes after the last level; ``level_starts`` int64[pages + 1].
+    ``out_starts`` int64[pages + 1] takes where each page's bytes start in ``out``. Returns the bytes written.
+    """
+    low1, high1, low2, high2, low3, high3 = _pack_masks(bit_width)
+    shift1 = np.uint64(8 - bit_width)
+    shift2 = np.uint64(16 - 2 * bit_width)
+    shift3 = np.uint64(32 - 4 * bit_width)
+    least = minimum_run(bit_width)
+    position = 0
+    for page in range(len(level_starts) - 1):
+        out_starts[page] = position
+        i = level_starts[page]
+        end = level_starts[page + 1]
+        header = position
+        position += 1
+        groups = 0
+        while i < end:
+            word = load_u64(levels, i)
+            splat = (word & np.uint64(255)) * np.uint64(0x0101010101010101)
+            left = end - i
+            run = count_trailing_zeros(word ^ splat) >> 3
+            if run == 8 or (run >= left and groups == 0):
+                while run < left:
+                    step = count_trailing_zeros(load_u64(levels, i + run) ^ splat) >> 3
+                    run += step
+                    if step < 8:
+                        break
+                run = min(run, left)
+                if run >= least or (run == left and groups == 0):
+                    position = _close_groups(out, header, position, groups)
+                    position = _write_run(out, position, run, np.int64(word & np.uint64(255)), 1)
+                    header = position
+                    position += 1
+                    groups = 0
+                    i += run
+                    continue
+            if left < 8:
+                word &= (np.uint64(1) << np.uint64(8 * left)) - np.uint64(1)
+            word = (word & low1) | ((word >> shift1) & high1)
+            word = (word & low2) | ((word >> shift2) & high2)
+            word = (word & low3) | ((word >> shift3) & high3)
+            store_u64(out, position, word)
+            position += bit_width
+            groups += 1
+            if groups == MAX_GROUPS:
+                position = _close_groups(out, header, position, groups)
+                header = position
+                position += 1
+                groups = 0
+            i += 8
+        position = _close_groups(out, header, position, groups)
+    out_starts[len(level_starts) - 1] = position
+    return position
+
+
+@kernel
+def encode_constant(level, level_starts, out, out_starts):  # type: ignore[no-untyped-def]
+    """Encode levels that are all ``level``: one repeated run a page."""
+    position = 0
+    for page in range(len(level_starts) - 1):
+        out_starts[page] = position
+        position = _write_run(out, position, level_starts[page + 1] - level_starts[page], level, 1)
+    out_starts[len(level_starts) - 1] = position
+    return position
+
+
+@kernel
+def encode_indices(indices, value_starts, bit_width, lead, alignment, out, starts, ends):  # type: ignore[no-untyped-def]
+    """Encode dictionary indices: a byte with the bit width, then the hybrid (Encodings.md, "Dictionary Encoding").
+
+    ``indices`` int32 of all the pages; ``value_starts`` int64[pages + 1]; the other arguments are those of
+    every values encoder (see ``kernels.plain``). Returns the end of the last page.
+    """
+    least = minimum_run(bit_width)
+    value_bytes = (bit_width + 7) // 8
+    w = np.uint64(bit_width)
+    end_of_page = 0
+    for page in range(len(value_starts) - 1):
+        position = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
+        starts[page] = position
+        out[position] = np.uint8(bit_width)
+        position += 1
+        i = value_starts[page]
+        end = value_starts[page + 1]
+        header = position
+        position += 1
+        groups = 0
+        while i < end:
+            first = indices[i]
+            left = end - i
+            group = min(np.int64(8), left)
+            different = np.int32(0)
+            for k in range(1, group):
+                different |= indices[i + k] ^ first
+            if different == 0 and (group == 8 or groups == 0):
+                run = group
+                while run < left and indices[i + run] == first:
+                    run += 1
+                if run >= least or (run == left and groups == 0):
+                    position = _close_groups(out, header, position, groups)
+                    position = _write_run(out, position, run, np.int64(first), value_bytes)
+                    header = position
+                    position += 1
+                    groups = 0
+                    i += run
+                    continue
+            accumulator = np.uint64(0)
+            filled = np.uint64(0)
+            group_start = position
+            for k in range(group):
+                accumulator |= np.uint64(indices[i + k]) << filled
+                filled += w
+                if filled >= np.uint64(32):
+                    out[position] = np.uint8(accumulator & np.uint64(255))
+                    out[position + 1] = np.uint8((accumulator >> np.uint64(8)) & np.uint64(255))
+                    out[position + 2] = np.uint8((accumulator >> np.uint64(16)) & np.uint64(255))
+                    out[position + 3] = np.uint8((accumulator >> np.uint64(24)) & np.uint64(255))
+                    position += 4
+                    accumulator >>= np.uint64(32)
+                    filled -= np.uint64(32)
+            store_u64(out, position, accumulator)
+            for k in range(position + 8, group_start + bit_width):
+                out[k] = np.uint8(0)
+            position = group_start + bit_width
+            groups += 1
+            if groups == MAX_GROUPS:
+                position = _close_groups(out, header, position, groups)
+                header = position
+                position += 1
+                groups = 0
+            i += 8
+        position = _close_groups(out, header, position, groups)
+        ends[page] = position
+        end_of_page = position
+    return end_of_page

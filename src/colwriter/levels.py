@@ -1,0 +1,336 @@
+"""Shredding: an Arrow column to its leaves, each with its values and levels (Melnik et al., "Dremel", VLDB 2010).
+
+Levels stay lazy as long as they can. A flat optional column has none of its own: its definition levels are the
+bits of its validity bitmap, or all the same. They become arrays where a list, or a null struct, makes them so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import DTypeLike, NDArray
+
+from colwriter import kernels
+from colwriter.arena import Arena
+from colwriter.errors import InvalidDataError
+from colwriter.metadata import Type
+from colwriter.schema import ColumnDescriptor, is_list
+
+__all__ = ["EMPTY", "LeafColumn", "shred"]
+
+Bytes = NDArray[np.uint8]
+EMPTY: Bytes = np.empty(0, np.uint8)
+EMPTY.flags.writeable = False
+MAX_LEVELS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class LeafColumn:
+    """The leaf of one column chunk, not encoded yet.
+
+    Slots are the entries of the leaf's Arrow array; a slot with a null ancestor or null itself holds no value. Every
+    level of at least ``slot_level`` has one slot. ``repetition_levels`` and ``definition_levels`` are uint8, and have
+    readable bytes after the last level; where they are empty, repetition levels are 0, and definition levels the
+    bits of ``validity``, or all the largest if that is empty too. ``values`` (fixed width) or ``offsets`` and ``data``
+    (byte arrays) hold the slots.
+    """
+
+    descriptor: ColumnDescriptor
+    num_rows: int
+    num_levels: int
+    num_slots: int
+    slot_level: int
+    repetition_levels: Bytes
+    definition_levels: Bytes
+    validity: Bytes
+    bit_offset: int
+    values: NDArray[Any]
+    offsets: NDArray[Any]
+    data: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Bitmap:
+    bits: Bytes
+    offset: int
+
+
+_ALL_VALID = _Bitmap(EMPTY, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """Levels down to a node: ``live`` is the definition level of an entry that is defined so far.
+
+    Without ``definition``, entries are one lower where ``valid`` has a zero (and all live if ``valid`` is None).
+    ``valid``: which slots, counted since the last list, have no null among the node and its ancestors.
+    """
+
+    num_rows: int
+    count: int
+    slot_level: int
+    live: int
+    max_repetition: int
+    repetition: Bytes
+    definition: Bytes
+    valid: _Bitmap | None
+
+
+def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], arena: Arena) -> Iterator[LeafColumn]:
+    """Yield the leaves of one top-level column, in the order of ``columns``, its descriptors.
+
+    Arrays of levels lie in ``arena``. Raises ``InvalidDataError`` where a required field has nulls or offsets are wrong.
+    """
+    root = _Levels(len(array), len(array), 0, 0, 0, EMPTY, EMPTY, None)
+    shredder = _Shredder(iter(columns), arena)
+    yield from shredder.field(array, field, root, (field.name,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shredder:
+    columns: Iterator[ColumnDescriptor]
+    arena: Arena
+
+    def field(self, array: pa.Array, field: pa.Field, levels: _Levels, path: tuple[str, ...]) -> Iterator[LeafColumn]:
+        if field.nullable:
+            levels = self.optional(levels, _validity(array))
+        elif array.null_count:
+            self.check_required(levels, _validity(array), path)
+        yield from self.value(array, field.type, levels, path)
+
+    def value(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]) -> Iterator[LeafColumn]:
+        if is_list(arrow_type):
+            child, inner = self.expand(array, arrow_type.value_field, levels, path)
+            yield from self.value(child, arrow_type.value_type, inner, (*path, "list", arrow_type.value_field.name))
+        elif pa.types.is_map(arrow_type):
+            entries = pa.field("key_value", pa.struct([arrow_type.key_field, arrow_type.item_field]), nullable=False)
+            child, inner = self.expand(array, entries, levels, path)
+            yield from self.struct(child, entries.type, inner, (*path, "key_value"))
+        elif pa.types.is_struct(arrow_type):
+            yield from self.struct(array, arrow_type, levels, path)
+        else:
+            yield self.leaf(array, levels)
+
+    def struct(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]) -> Iterator[LeafColumn]:
+        for i in range(arrow_type.num_fields):
+            child = arrow_type.field(i)
+            yield from self.field(array.field(i), child, levels, (*path, child.name))
+
+    def leaf(self, array: pa.Array, levels: _Levels) -> LeafColumn:
+        descriptor = next(self.columns)
+        if len(levels.definition) == 0 and levels.valid is not None and levels.live > 1:
+            levels = replace(levels, definition=self.definition(levels))
+        valid = levels.valid or _ALL_VALID
+        values, offsets, data = _leaf_buffers(array, descriptor)
+        return LeafColumn(
+            descriptor=descriptor,
+            num_rows=levels.num_rows,
+            num_levels=levels.count,
+            num_slots=len(array),
+            slot_level=levels.slot_level,
+            repetition_levels=levels.repetition,
+            definition_levels=levels.definition,
+            validity=valid.bits,
+            bit_offset=valid.offset,
+            values=values,
+            offsets=offsets,
+            data=data,
+        )
+
+    def definition(self, levels: _Levels) -> Bytes:
+        """The definition levels as an array, which they may not be yet."""
+        if len(levels.definition) or not levels.count:
+            return levels.definition
+        out: Bytes = self.arena.take(levels.count + kernels.shredding.PADDING)
+        if levels.valid is None:
+            out[:] = levels.live
+        else:
+            kernels.shredding.validity_levels(levels.valid.bits, levels.valid.offset, levels.count, levels.live - 1, out)
+        return _frozen(out)
+
+    def optional(self, levels: _Levels, valid: _Bitmap | None) -> _Levels:
+        """One definition level more, for entries that are live and valid."""
+        if len(levels.definition) == 0 and levels.valid is None:
+            return replace(levels, live=levels.live + 1, valid=valid)
+        definition = self.definition(levels)
+        out: Bytes = self.arena.take(levels.count + kernels.shredding.PADDING)
+        bitmap = valid or _ALL_VALID
+        kernels.shredding.apply_validity(
+            definition, levels.count, levels.slot_level, levels.live, bitmap.bits, bitmap.offset, out
+        )
+        return replace(levels, live=levels.live + 1, definition=_frozen(out), valid=self.intersect(levels, valid))
+
+    def intersect(self, levels: _Levels, valid: _Bitmap | None) -> _Bitmap | None:
+        if levels.valid is None or valid is None:
+            return levels.valid or valid
+        # A slot is at most one level, so there are no more slots than levels.
+        slots = min(
+            levels.count, 8 * len(levels.valid.bits) - levels.valid.offset, 8 * len(valid.bits) - valid.offset
+        )
+        out: Bytes = self.arena.take(slots // 8 + 1)
+        kernels.shredding.intersect_bitmaps(
+            levels.valid.bits, levels.valid.offset, valid.bits, valid.offset, slots, out
+        )
+        return _Bitmap(_frozen(out), 0)
+
+    def check_required(self, levels: _Levels, valid: _Bitmap | None, path: tuple[str, ...]) -> None:
+        """A required field may be null only where an ancestor is."""
+        assert valid is not None
+        live = levels.live
+        raised = self.optional(levels, valid)
+        before = self.definition(levels)[: levels.count]
+        after = self.definition(raised)[: levels.count]
+        nulls = int(np.count_nonzero(before == live) - np.count_nonzero(after == live + 1))
+        if nulls:
+            raise InvalidDataError(f"{'.'.join(path)}: the field is not nullable, found {nulls} null(s)")
+
+    def expand(
+        self, array: pa.Array, element: pa.Field, levels: _Levels, path: tuple[str, ...]
+    ) -> tuple[pa.Array, _Levels]:
+        """Lists to their elements: the array of the elements, and their levels."""
+        offsets, values = _list_buffers(array)
+        definition = levels.definition if levels.valid is None else self.definition(levels)
+        out = self.expand_lists(definition, offsets, values, element, levels)
+        if isinstance(out, int) and out == kernels.shredding.HIDDEN_VALUES:
+            offsets, values = self.without_hidden(definition, offsets, values, levels, path)
+            out = self.expand_lists(definition, offsets, values, element, levels)
+        if isinstance(out, int):
+            raise _invalid_offsets(path, len(values))
+        repetition, new_definition, count = out
+        child = values.slice(int(offsets[0]), int(offsets[len(array)]) - int(offsets[0]))
+        live = levels.live + 1 + int(element.nullable)
+        if not element.nullable and child.null_count:
+            name = ".".join((*path, element.name))
+            raise InvalidDataError(f"{name}: the field is not nullable, found {child.null_count} null(s)")
+        return child, _Levels(
+            num_rows=levels.num_rows,
+            count=count,
+            slot_level=levels.live + 1,
+            live=live,
+            max_repetition=levels.max_repetition + 1,
+            repetition=repetition,
+            definition=new_definition,
+            valid=_validity(child) if element.nullable else None,
+        )
+
+    def expand_lists(
+        self, definition: Bytes, offsets: NDArray[Any], values: pa.Array, element: pa.Field, levels: _Levels
+    ) -> tuple[Bytes, Bytes, int] | int:
+        padding = kernels.shredding.PADDING
+        span = max(int(offsets[len(offsets) - 1]) - int(offsets[0]), 0)
+        room = levels.count + min(span, len(values)) + padding
+        repetition_out: Bytes = self.arena.take(room)
+        definition_out: Bytes = self.arena.take(room)
+        valid = (_validity(values) if element.nullable else None) or _ALL_VALID
+        count = kernels.shredding.expand_lists(
+            levels.repetition,
+            definition,
+            levels.count,
+            levels.slot_level,
+            levels.live,
+            offsets,
+            len(values),
+            levels.max_repetition + 1,
+            valid.bits,
+            valid.offset,
+            element.nullable,
+            repetition_out,
+            definition_out,
+        )
+        if count < 0:
+            return int(count)
+        return _frozen(repetition_out), _frozen(definition_out), int(count)
+
+    def without_hidden(
+        self, definition: Bytes, offsets: NDArray[Any], values: pa.Array, levels: _Levels, path: tuple[str, ...]
+    ) -> tuple[NDArray[Any], pa.Array]:
+        """Take the elements out that only null lists span: they are not part of the column (Arrow columnar format)."""
+        mask = np.zeros(len(values), np.bool_)
+        lengths = np.zeros(len(offsets) - 1, np.int64)
+        total = kernels.shredding.live_elements(
+            definition, levels.count, levels.slot_level, levels.live, offsets, len(values), lengths, mask
+        )
+        if total < 0:
+            raise _invalid_offsets(path, len(values))
+        packed = np.zeros(len(offsets), offsets.dtype)
+        np.cumsum(lengths, out=packed[1:])
+        return _frozen(packed), values.filter(pa.array(mask))
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Kernels are compiled for read-only inputs alone."""
+    array.flags.writeable = False
+    return array
+
+
+def _invalid_offsets(path: tuple[str, ...], size: int) -> InvalidDataError:
+    return InvalidDataError(
+        f"{'.'.join(path)}: offsets must not go down nor past the {size} items of the data, found some that do"
+    )
+
+
+def view(buffer: pa.Buffer | None, dtype: DTypeLike, start: int, count: int) -> NDArray[Any]:
+    """Items ``[start, start + count)`` of a buffer, read-only.
+
+    Raises ``InvalidDataError`` if the buffer is too small.
+    """
+    itemsize = np.dtype(dtype).itemsize
+    size = 0 if buffer is None else buffer.size
+    if (start + count) * itemsize > size:
+        raise InvalidDataError(f"a buffer of {(start + count) * itemsize} bytes was expected, found {size} bytes")
+    if count == 0:
+        array = np.empty(0, dtype)
+    else:
+        array = np.frombuffer(buffer, dtype, count, start * itemsize)
+        if not array.flags.aligned:
+            array = array.copy()
+    return _frozen(array)
+
+
+def _validity(array: pa.Array) -> _Bitmap | None:
+    """The validity bitmap of an array, or None if it has no nulls."""
+    if array.null_count == 0:
+        return None
+    start = array.offset >> 3
+    count = ((array.offset + len(array) + 7) >> 3) - start
+    return _Bitmap(view(array.buffers()[0], np.uint8, start, count), array.offset & 7)
+
+
+def _offsets(array: pa.Array, dtype: DTypeLike) -> NDArray[Any]:
+    buffer = array.buffers()[1]
+    if len(array) == 0 and (buffer is None or buffer.size == 0):  # an empty array may leave them out
+        return _frozen(np.zeros(1, dtype))
+    return view(buffer, dtype, array.offset, len(array) + 1)
+
+
+def _list_buffers(array: pa.Array) -> tuple[NDArray[Any], pa.Array]:
+    """Offsets, one more than lists, and the elements that they refer to."""
+    arrow_type = array.type
+    if pa.types.is_fixed_size_list(arrow_type):
+        size = arrow_type.list_size
+        offsets = np.arange(array.offset, array.offset + len(array) + 1, dtype=np.int64) * size
+        if len(array.values) < 1 << 31:
+            offsets = offsets.astype(np.int32)
+        return _frozen(offsets), array.values
+    return _offsets(array, np.int64 if pa.types.is_large_list(arrow_type) else np.int32), array.values
+
+
+_NO_OFFSETS = _frozen(np.empty(0, np.int32))
+
+
+def _leaf_buffers(array: pa.Array, descriptor: ColumnDescriptor) -> tuple[NDArray[Any], NDArray[Any], Bytes]:
+    """Values, offsets and data of a leaf; those that its type does not have are empty."""
+    if descriptor.physical_type is Type.BYTE_ARRAY:
+        large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+        data = array.buffers()[2]
+        return (
+            EMPTY,
+            _offsets(array, np.int64 if large else np.int32),
+            view(data, np.uint8, 0, 0 if data is None else data.size),
+        )
+    dtype = np.int32 if descriptor.physical_type is Type.INT32 else np.int64
+    return view(array.buffers()[1], dtype, array.offset, len(array)), _NO_OFFSETS, EMPTY

@@ -1,0 +1,281 @@
+"""Writer options: pyarrow's names and meanings, checked once a file and resolved once a column."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from colwriter.errors import InvalidOptionError
+from colwriter.metadata import CompressionCodec, Encoding, SortingColumn
+
+__all__ = ["ColumnOptions", "SizeStatisticsLevel", "WriterOptions"]
+
+T = TypeVar("T")
+
+DEFAULT_ROW_GROUP_SIZE = 1 << 20
+DEFAULT_PAGE_SIZE = 1 << 20
+DEFAULT_DICTIONARY_SIZE = 1 << 20
+DEFAULT_PAGE_ROWS = 20_000
+# Page sizes are int32 in the page header; a page is cut well before (parquet.thrift, PageHeader).
+MAX_PAGE_SIZE = 1 << 30
+
+
+class SizeStatisticsLevel(Enum):
+    """Which size statistics a file carries (parquet.thrift, ``SizeStatistics``)."""
+
+    NONE = "None"
+    COLUMN_CHUNK = "ColumnChunk"
+    PAGE_AND_COLUMN_CHUNK = "PageAndColumnChunk"
+
+    @classmethod
+    def parse(cls, value: object) -> SizeStatisticsLevel:
+        """The level of that name; case and underscores do not matter, and ``None`` is the level of that name."""
+        if isinstance(value, cls):
+            return value
+        name = str(value).replace("_", "").lower() if value is None or isinstance(value, str) else ""
+        for level in cls:
+            if level.value.lower() == name:
+                return level
+        allowed = ", ".join(repr(level.value) for level in cls)
+        raise InvalidOptionError(f"size_statistics_level: expected one of {allowed}, found {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOptions:
+    """What holds for one leaf column."""
+
+    codec: CompressionCodec
+    codec_name: str
+    compression_level: int | None
+    use_dictionary: bool
+    write_statistics: bool
+    size_statistics_level: SizeStatisticsLevel
+
+
+@dataclass(frozen=True, slots=True)
+class PerColumn(Generic[T]):
+    """A default, and other values for some columns. A name stands for the leaf of that dotted path, or all below it."""
+
+    option: str
+    default: T
+    by_path: Mapping[str, T]
+
+    def resolve(self, path: str) -> T:
+        """The value for the leaf ``path``: that of the longest name that is the path or its ancestor."""
+        name = path
+        while name:
+            if name in self.by_path:
+                return self.by_path[name]
+            name = name.rpartition(".")[0]
+        return self.default
+
+    def check_names(self, paths: Iterable[str]) -> None:
+        """Every name must stand for a leaf; a typing error must not silently turn an option off."""
+        known = set()
+        for path in paths:
+            while path:
+                known.add(path)
+                path = path.rpartition(".")[0]
+        for name in self.by_path:
+            if name not in known:
+                raise InvalidOptionError(
+                    f"{name}: {self.option} names a column that is not in the schema; columns: {', '.join(sorted(known))}"
+                )
+
+
+_CODECS = {
+    "none": (CompressionCodec.UNCOMPRESSED, ""),
+    "uncompressed": (CompressionCodec.UNCOMPRESSED, ""),
+    "snappy": (CompressionCodec.SNAPPY, "snappy"),
+    "gzip": (CompressionCodec.GZIP, "gzip"),
+    "brotli": (CompressionCodec.BROTLI, "brotli"),
+    "lz4": (CompressionCodec.LZ4_RAW, "lz4_raw"),
+    "lz4_raw": (CompressionCodec.LZ4_RAW, "lz4_raw"),
+    "zstd": (CompressionCodec.ZSTD, "zstd"),
+}
+
+# Options of pyarrow that cannot be set yet, with the one value that is accepted.
+_FIXED: dict[str, tuple[Any, ...]] = {
+    "allow_truncated_timestamps": (False,),
+    "bloom_filter_options": (None,),
+    "coerce_timestamps": (None,),
+    "data_page_version": ("1.0",),
+    "encryption_properties": (None,),
+    "flavor": (None,),
+    "store_decimal_as_integer": (False,),
+    "use_byte_stream_split": (False,),
+    "use_content_defined_chunking": (False,),
+    "use_deprecated_int96_timestamps": (None, False),
+    "version": ("2.6", "2.4", "1.0"),
+    "write_batch_size": (None,),
+    "write_time_adjusted_to_utc": (False,),
+}
+
+
+def _names(option: str, value: object) -> PerColumn[bool]:
+    if isinstance(value, bool):
+        return PerColumn(option, value, {})
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and all(isinstance(v, str) for v in value):
+        return PerColumn(option, False, dict.fromkeys(value, True))
+    raise InvalidOptionError(f"{option}: expected a bool or a list of column names, found {value!r}")
+
+
+def _per_column(option: str, value: object, default: T, parse: Callable[[object], T]) -> PerColumn[T]:
+    if isinstance(value, Mapping):
+        return PerColumn(option, default, {str(name): parse(v) for name, v in value.items()})
+    return PerColumn(option, parse(value), {})
+
+
+def _parse_codec(value: object) -> str:
+    name = "none" if value is None else value
+    if isinstance(name, str) and name.lower() in _CODECS:
+        return name.lower()
+    raise InvalidOptionError(f"compression: expected one of {', '.join(_CODECS)}, found {value!r}")
+
+
+def _parse_level(value: object) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise InvalidOptionError(f"compression_level: expected an integer, found {value!r}")
+
+
+def _parse_encoding(value: object) -> Encoding:
+    # RLE_DICTIONARY is asked for by use_dictionary, as in pyarrow.
+    if isinstance(value, str) and value.upper() == "PLAIN":
+        return Encoding.PLAIN
+    raise InvalidOptionError(
+        f"column_encoding: expected 'PLAIN' (the dictionary encoding is asked for by use_dictionary), found {value!r}"
+    )
+
+
+def _positive(option: str, value: object, default: int, largest: int = 1 << 62) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
+        raise InvalidOptionError(f"{option}: expected an integer of at least 1, found {value!r}")
+    return min(int(value.__index__()), largest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriterOptions:
+    """The options of one file. ``from_keywords`` reads what the public functions take."""
+
+    row_group_size: int
+    data_page_size: int
+    max_rows_per_page: int
+    dictionary_pagesize_limit: int
+    store_schema: bool
+    write_page_index: bool
+    write_page_checksum: bool
+    use_compliant_nested_type: bool
+    sorting_columns: tuple[SortingColumn, ...] | None
+    _codec: PerColumn[str]
+    _level: PerColumn[int | None]
+    _dictionary: PerColumn[bool]
+    _encoding: PerColumn[Encoding | None]
+    _statistics: PerColumn[bool]
+    _size_statistics: PerColumn[SizeStatisticsLevel] = field(repr=False)
+
+    @classmethod
+    def from_keywords(
+        cls,
+        *,
+        size_statistics_level: object = SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
+        row_group_size: object = None,
+        use_dictionary: object = True,
+        compression: object = "snappy",
+        compression_level: object = None,
+        write_statistics: object = True,
+        column_encoding: object = None,
+        data_page_size: object = None,
+        max_rows_per_page: object = None,
+        dictionary_pagesize_limit: object = None,
+        store_schema: bool = True,
+        write_page_index: bool = True,
+        write_page_checksum: bool = False,
+        sorting_columns: Sequence[Any] | None = None,
+        use_compliant_nested_type: bool = True,
+        **others: object,
+    ) -> WriterOptions:
+        """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
+        _check_others(others)
+        encoding: PerColumn[Encoding | None] = PerColumn("column_encoding", None, {})
+        if column_encoding is not None:
+            encoding = _per_column("column_encoding", column_encoding, None, _parse_encoding)
+        return cls(
+            row_group_size=_positive("row_group_size", row_group_size, DEFAULT_ROW_GROUP_SIZE),
+            data_page_size=_positive("data_page_size", data_page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
+            max_rows_per_page=_positive("max_rows_per_page", max_rows_per_page, DEFAULT_PAGE_ROWS),
+            dictionary_pagesize_limit=_positive(
+                "dictionary_pagesize_limit", dictionary_pagesize_limit, DEFAULT_DICTIONARY_SIZE, MAX_PAGE_SIZE
+            ),
+            store_schema=bool(store_schema),
+            write_page_index=bool(write_page_index),
+            write_page_checksum=bool(write_page_checksum),
+            use_compliant_nested_type=bool(use_compliant_nested_type),
+            sorting_columns=_parse_sorting(sorting_columns),
+            _codec=_per_column("compression", compression, "none", _parse_codec),
+            _level=_per_column("compression_level", compression_level, None, _parse_level),
+            _dictionary=_names("use_dictionary", use_dictionary),
+            _encoding=encoding,
+            _statistics=_names("write_statistics", write_statistics),
+            _size_statistics=_per_column(
+                "size_statistics_level",
+                size_statistics_level,
+                SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
+                SizeStatisticsLevel.parse,
+            ),
+        )
+
+    def check_names(self, paths: Sequence[str]) -> None:
+        """Raise ``InvalidOptionError`` where an option names a column that is not among the leaves ``paths``."""
+        for value in (getattr(self, f.name) for f in fields(self)):
+            if isinstance(value, PerColumn):
+                value.check_names(paths)
+        for key in self.sorting_columns or ():
+            if not 0 <= key.column_idx < len(paths):
+                raise InvalidOptionError(
+                    f"sorting_columns: column_idx must be one of the {len(paths)} leaf columns, found {key.column_idx}"
+                )
+
+    def resolve(self, path: str) -> ColumnOptions:
+        """What holds for the leaf column ``path``."""
+        codec, name = _CODECS[self._codec.resolve(path)]
+        if self._encoding.resolve(path) is Encoding.PLAIN and self._dictionary.resolve(path):
+            raise InvalidOptionError(f"{path}: column_encoding is 'PLAIN', and use_dictionary asks for a dictionary")
+        return ColumnOptions(
+            codec=codec,
+            codec_name=name,
+            compression_level=self._level.resolve(path) if name else None,
+            use_dictionary=self._dictionary.resolve(path),
+            write_statistics=self._statistics.resolve(path),
+            size_statistics_level=self._size_statistics.resolve(path),
+        )
+
+
+def _check_others(others: Mapping[str, object]) -> None:
+    for name, value in others.items():
+        if name not in _FIXED:
+            known = [*_FIXED, *(WriterOptions.from_keywords.__kwdefaults__ or {})]
+            near = difflib.get_close_matches(name, known, 1)
+            raise InvalidOptionError(f"{name}: no such option" + (f"; did you mean {near[0]!r}?" if near else ""))
+        if value not in _FIXED[name]:
+            raise InvalidOptionError(
+                f"{name}: only {' or '.join(map(repr, _FIXED[name]))} can be written yet, found {value!r}"
+            )
+
+
+def _parse_sorting(columns: Sequence[Any] | None) -> tuple[SortingColumn, ...] | None:
+    """pyarrow's ``SortingColumn`` (column_index, descending, nulls_first) or our own; metadata only, as in pyarrow."""
+    if columns is None:
+        return None
+    keys = []
+    for column in columns:
+        index = getattr(column, "column_index", getattr(column, "column_idx", None))
+        if index is None:
+            raise InvalidOptionError(f"sorting_columns: expected SortingColumn, found {column!r}")
+        keys.append(SortingColumn(int(index), bool(column.descending), bool(column.nulls_first)))
+    return tuple(keys)

@@ -1,0 +1,304 @@
+"""The page table: pages are rows of arrays, and a stage fills some columns for all pages of a column chunk at once.
+
+A stage is one function. It takes what the stage before made, and changes nothing that it was given:
+``paginate`` → ``Pages``, ``count_levels`` → ``Histograms``, ``encode_levels`` → ``EncodedLevels``, a values encoder of
+``colwriter.encodings`` → ``EncodedValues``, ``frame`` → ``FramedPages``.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from colwriter import kernels
+from colwriter.arena import Arena
+from colwriter.errors import InvalidDataError
+from colwriter.levels import EMPTY, LeafColumn
+from colwriter.metadata import Encoding
+
+__all__ = [
+    "EncodedLevels",
+    "EncodedValues",
+    "FramedPages",
+    "Histograms",
+    "Pages",
+    "bit_width",
+    "count_levels",
+    "encode_levels",
+    "frame",
+    "paginate",
+]
+
+Int64s = NDArray[np.int64]
+# Page sizes are int32 in the page header.
+MAX_PAGE_BYTES = (1 << 31) - 1
+NO_STARTS: Int64s = np.empty(0, np.int64)
+# Up to this many levels are cheaper to count one by one, by comparison; see docs/performance.md.
+COMPARED_LEVELS = 24
+
+
+def bit_width(level: int) -> int:
+    """Bits of a level or dictionary index of at most ``level`` (Encodings.md)."""
+    return level.bit_length()
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Where pages start: int64[pages + 1] each, the last element being where the last page ends."""
+
+    rows: Int64s
+    levels: Int64s
+    slots: Int64s
+    values: Int64s
+
+    def __len__(self) -> int:
+        return len(self.rows) - 1
+
+    @property
+    def num_levels(self) -> Int64s:
+        """Levels of each page, which the format calls num_values."""
+        return np.diff(self.levels)
+
+    @property
+    def num_values(self) -> Int64s:
+        """Values of each page that are not null."""
+        return np.diff(self.values)
+
+    @property
+    def null_counts(self) -> Int64s:
+        """Levels of each page that stand for no value (parquet-format #476: null and empty lists count)."""
+        return self.num_levels - self.num_values
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """What ends a page."""
+
+    max_rows: int
+    max_bytes: int
+
+
+def paginate(
+    leaf: LeafColumn, limits: PageLimits, value_bits: int, variable: bool, after: Pages | None = None, stop_value: int = 1 << 62
+) -> Pages:
+    """Cut a leaf into pages, from the end of the pages ``after``, up to the row that holds value ``stop_value``.
+
+    A value is taken to need ``value_bits``, and with ``variable`` the bytes of its byte array besides.
+    """
+    descriptor = leaf.descriptor
+    level_bits = bit_width(descriptor.max_definition_level) + bit_width(descriptor.max_repetition_level)
+    capacity = _page_capacity(leaf, limits, level_bits, value_bits, variable)
+    while True:
+        rows, levels, slots, values = fences = np.empty((4, capacity), np.int64)
+        fences[:, 0] = 0
+        if after is not None:
+            fences[:, 0] = after.rows[-1], after.levels[-1], after.slots[-1], after.values[-1]
+        pages = kernels.pagination.paginate(
+            leaf.repetition_levels[: leaf.num_levels],
+            leaf.definition_levels[: leaf.num_levels],
+            leaf.slot_level,
+            leaf.validity,
+            leaf.bit_offset,
+            leaf.offsets if variable else leaf.offsets[:0],
+            level_bits,
+            value_bits,
+            limits.max_rows,
+            8 * limits.max_bytes,
+            stop_value,
+            leaf.num_rows,
+            rows,
+            levels,
+            slots,
+            values,
+        )
+        if pages >= 0:
+            end = pages + 1
+            return Pages(rows[:end], levels[:end], slots[:end], values[:end])
+        capacity *= 4
+
+
+def _page_capacity(leaf: LeafColumn, limits: PageLimits, level_bits: int, value_bits: int, variable: bool) -> int:
+    """A guess at the number of pages: two neighbours together always pass one of the limits."""
+    bits = leaf.num_levels * level_bits + leaf.num_slots * value_bits
+    if variable and len(leaf.offsets):
+        bits += 8 * max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0)
+    by_size = 2 * (bits // (8 * limits.max_bytes) + 1)
+    by_rows = leaf.num_rows // limits.max_rows + 1
+    return int(min(by_size + by_rows, leaf.num_rows)) + 2
+
+
+@dataclass(frozen=True, slots=True)
+class Histograms:
+    """How often each level is met: int64[pages, max level + 1], None where the largest level is 0."""
+
+    repetition: Int64s | None
+    definition: Int64s | None
+
+
+def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
+    """Histograms of the levels of each page. What is known is not counted: rows, slots, values, and one level."""
+    descriptor = leaf.descriptor
+    repetition = definition = None
+    if descriptor.max_repetition_level:
+        repetition = np.zeros((len(pages), descriptor.max_repetition_level + 1), np.int64)
+        repetition[:, 0] = np.diff(pages.rows)
+        _count(leaf.repetition_levels, pages, repetition, range(1, repetition.shape[1]), arena)
+    if descriptor.max_definition_level:
+        top = descriptor.max_definition_level
+        definition = np.zeros((len(pages), top + 1), np.int64)
+        definition[:, top] = pages.num_values
+        unknown = top
+        if len(leaf.definition_levels) == 0 or leaf.slot_level == top - 1:
+            unknown = top - 1  # slots without a value
+            definition[:, unknown] = (pages.num_levels if not len(leaf.definition_levels) else np.diff(pages.slots)) - pages.num_values
+        if len(leaf.definition_levels):
+            _count(leaf.definition_levels, pages, definition, range(unknown), arena)
+    return Histograms(repetition, definition)
+
+
+def _count(levels: NDArray[np.uint8], pages: Pages, histograms: Int64s, unknown: range, arena: Arena) -> None:
+    """Fill in the columns ``unknown`` of the histograms; the others are known."""
+    if len(unknown) > COMPARED_LEVELS:
+        partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
+        partials[:] = 0
+        kernels.histogram.count_levels(levels, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms)
+        return
+    for level in unknown[:-1]:
+        kernels.histogram.count_level(levels, pages.levels, level, histograms)
+    for level in unknown[-1:]:
+        histograms[:, level] = pages.num_levels - histograms.sum(axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedLevels:
+    """The encoded levels of all pages, one page after another; ``starts`` int64[pages + 1], empty if there are none."""
+
+    data: NDArray[np.uint8]
+    starts: Int64s
+
+    @property
+    def sizes(self) -> Int64s | int:
+        """Bytes in the page: a length of four bytes, then the levels (data page V1)."""
+        return 4 + np.diff(self.starts) if len(self.starts) else 0
+
+
+NO_LEVELS = EncodedLevels(EMPTY, NO_STARTS)
+
+
+def encode_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[EncodedLevels, EncodedLevels]:
+    """Repetition and definition levels of all pages in the RLE/bit-packed hybrid."""
+    descriptor = leaf.descriptor
+    repetition = definition = NO_LEVELS
+    if descriptor.max_repetition_level:
+        repetition = _encode(leaf.repetition_levels, pages, descriptor.max_repetition_level, arena)
+    top = descriptor.max_definition_level
+    if len(leaf.definition_levels):
+        definition = _encode(leaf.definition_levels, pages, top, arena)
+    elif top:
+        count = len(leaf.validity) and int(pages.levels[-1] - pages.levels[0])
+        out = arena.take(kernels.rle.hybrid_bound(count, len(pages), 1))
+        starts = np.empty(len(pages) + 1, np.int64)
+        if len(leaf.validity):
+            kernels.rle.encode_bitmap(leaf.validity, leaf.bit_offset, pages.levels, out, starts)
+        else:
+            kernels.rle.encode_constant(top, pages.levels, out, starts)
+        definition = EncodedLevels(out, starts)
+    return repetition, definition
+
+
+def _encode(levels: NDArray[np.uint8], pages: Pages, largest: int, arena: Arena) -> EncodedLevels:
+    width = bit_width(largest)
+    out = arena.take(kernels.rle.hybrid_bound(int(pages.levels[-1] - pages.levels[0]), len(pages), width))
+    starts = np.empty(len(pages) + 1, np.int64)
+    kernels.rle.encode_levels(levels, pages.levels, width, out, starts)
+    return EncodedLevels(out, starts)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedValues:
+    """The encoded values of all pages: page i is ``data[starts[i]:ends[i]]``, with room for levels and header before.
+
+    ``minima`` and ``maxima`` int64[pages]: the bounds of each page that has values; of byte arrays, their slots.
+    ``value_bytes`` int64[pages]: bytes of the byte arrays without their lengths; None for other types.
+    """
+
+    encoding: Encoding
+    data: NDArray[np.uint8]
+    starts: Int64s
+    ends: Int64s
+    minima: Int64s
+    maxima: Int64s
+    value_bytes: Int64s | None
+
+
+def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Int64s:
+    """Bytes to leave free before the values of each page."""
+    return np.full(len(pages), kernels.framing.MAX_HEADER, np.int64) + levels[0].sizes + levels[1].sizes
+
+
+@dataclass(frozen=True, slots=True)
+class FramedPages:
+    """Pages as they stand in the file: ``parts`` follow one another, and page i is ``sizes[i]`` of their bytes.
+
+    ``sizes`` hold the header; ``uncompressed_size`` is that of all pages, headers too.
+    """
+
+    parts: list[Any]
+    sizes: Int64s
+    uncompressed_size: int
+
+
+def frame(
+    leaf: LeafColumn,
+    pages: Pages,
+    levels: tuple[EncodedLevels, EncodedLevels],
+    values: EncodedValues,
+    codec: pa.Codec | None,
+    checksum: bool,
+) -> FramedPages:
+    """Put levels before values, compress, and put headers before bodies."""
+    repetition, definition = levels
+    bodies = np.empty(len(pages), np.int64)
+    kernels.framing.place_levels(
+        repetition.data, repetition.starts, definition.data, definition.starts, values.starts, values.data, bodies
+    )
+    uncompressed = values.ends - bodies
+    largest = int(uncompressed.max(initial=0))
+    if largest > MAX_PAGE_BYTES:
+        raise InvalidDataError(
+            f"{leaf.descriptor.dotted_path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}"
+        )
+    memory = memoryview(values.data)
+    contents = [memory[start:end] for start, end in zip(bodies.tolist(), values.ends.tolist(), strict=True)]
+    compressed = uncompressed
+    if codec is not None:
+        contents = [codec.compress(body) for body in contents]
+        compressed = np.array([len(body) for body in contents], np.int64)
+    checksums = NO_STARTS
+    if checksum:
+        # CRC-32 as zlib computes it, stored as a signed number (parquet.thrift, PageHeader.crc).
+        checksums = np.array([zlib.crc32(body) for body in contents], np.uint32).astype(np.int32).astype(np.int64)
+    if codec is None:
+        headers, ends = values.data, bodies
+    else:
+        room = kernels.framing.MAX_HEADER
+        headers, ends = np.empty(len(pages) * room, np.uint8), np.arange(1, len(pages) + 1, dtype=np.int64) * room
+    starts = np.empty(len(pages), np.int64)
+    kernels.framing.write_data_page_headers(
+        pages.num_levels, int(values.encoding), uncompressed, compressed, checksums, headers, ends, starts
+    )
+    header_sizes = ends - starts
+    parts: list[Any]
+    if codec is None:
+        parts = [memory[start:end] for start, end in zip(starts.tolist(), values.ends.tolist(), strict=True)]
+    else:
+        parts = []
+        header_memory = memoryview(headers)
+        for start, end, body in zip(starts.tolist(), ends.tolist(), contents, strict=True):
+            parts += header_memory[start:end], body
+    return FramedPages(parts, header_sizes + compressed, int((header_sizes + uncompressed).sum()))

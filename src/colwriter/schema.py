@@ -1,0 +1,165 @@
+"""Arrow schema to Parquet schema: ``SchemaElement``s depth first, and a descriptor for each leaf (LogicalTypes.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from colwriter.errors import UnsupportedTypeError
+from colwriter.metadata import ConvertedType, Empty, FieldRepetitionType, LogicalType, SchemaElement, Type
+
+__all__ = ["ColumnDescriptor", "ParquetSchema", "children", "is_list", "parquet_schema"]
+
+FIELD_ID = b"PARQUET:field_id"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescriptor:
+    """A leaf column: its place in the schema and the largest levels that it can have."""
+
+    path: tuple[str, ...]
+    physical_type: Type
+    is_string: bool
+    max_definition_level: int
+    max_repetition_level: int
+
+    @property
+    def dotted_path(self) -> str:
+        """The path as options and errors spell it."""
+        return ".".join(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSchema:
+    """The schema of a file, both as the footer holds it and as the writer uses it."""
+
+    arrow_schema: pa.Schema
+    elements: tuple[SchemaElement, ...]
+    columns: tuple[ColumnDescriptor, ...]
+
+
+def is_list(arrow_type: pa.DataType) -> bool:
+    """Whether the type becomes a LIST group."""
+    return bool(
+        pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type) or pa.types.is_fixed_size_list(arrow_type)
+    )
+
+
+def children(arrow_type: pa.DataType) -> list[pa.Field]:
+    """The fields below a nested type, as Arrow stores them."""
+    return [arrow_type.field(i) for i in range(arrow_type.num_fields)]
+
+
+_LEAVES: list[tuple[str, Type, bool]] = [
+    ("is_int32", Type.INT32, False),
+    ("is_int64", Type.INT64, False),
+    ("is_string", Type.BYTE_ARRAY, True),
+    ("is_large_string", Type.BYTE_ARRAY, True),
+    ("is_binary", Type.BYTE_ARRAY, False),
+    ("is_large_binary", Type.BYTE_ARRAY, False),
+]
+
+
+def _leaf_type(arrow_type: pa.DataType) -> tuple[Type, bool] | None:
+    for test, physical, is_string in _LEAVES:
+        if getattr(pa.types, test)(arrow_type):
+            return physical, is_string
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a field stands: its path, and the levels of a value that is defined down to its parent."""
+
+    path: tuple[str, ...]
+    definition: int
+    repetition: int
+    compliant: bool
+
+    def below(self, name: str, definition: int, repetition: int = 0) -> _Place:
+        return _Place((*self.path, name), self.definition + definition, self.repetition + repetition, self.compliant)
+
+
+def parquet_schema(schema: pa.Schema, use_compliant_nested_type: bool = True) -> ParquetSchema:
+    """The Parquet schema of ``schema``; raises ``UnsupportedTypeError`` with the path of a field that cannot be written.
+
+    The element of a list is called ``element``, as LogicalTypes.md asks, or with ``use_compliant_nested_type`` false as
+    its Arrow field.
+    """
+    elements = [SchemaElement(name="schema", num_children=len(schema))]
+    columns: list[ColumnDescriptor] = []
+    root = _Place((), 0, 0, use_compliant_nested_type)
+    for field in schema:
+        for part in _field(field, root):
+            (elements if isinstance(part, SchemaElement) else columns).append(part)  # type: ignore[arg-type]
+    return ParquetSchema(schema, tuple(elements), tuple(columns))
+
+
+def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator[SchemaElement | ColumnDescriptor]:
+    name = field.name if name is None else name
+    optional = FieldRepetitionType.OPTIONAL if field.nullable else FieldRepetitionType.REQUIRED
+    place = parent.below(name, int(field.nullable))
+    field_id = _field_id(field, place)
+    arrow_type = field.type
+    leaf = _leaf_type(arrow_type)
+    if leaf is not None:
+        physical, is_string = leaf
+        yield SchemaElement(
+            name=name,
+            type=physical,
+            repetition_type=optional,
+            converted_type=ConvertedType.UTF8 if is_string else None,
+            logicalType=LogicalType(STRING=Empty()) if is_string else None,
+            field_id=field_id,
+        )
+        yield ColumnDescriptor(place.path, physical, is_string, place.definition, place.repetition)
+    elif is_list(arrow_type):
+        yield SchemaElement(
+            name=name,
+            repetition_type=optional,
+            num_children=1,
+            converted_type=ConvertedType.LIST,
+            logicalType=LogicalType(LIST=Empty()),
+            field_id=field_id,
+        )
+        yield SchemaElement(name="list", repetition_type=FieldRepetitionType.REPEATED, num_children=1)
+        element = "element" if place.compliant else arrow_type.value_field.name
+        yield from _field(arrow_type.value_field, place.below("list", 1, 1), element)
+    elif pa.types.is_map(arrow_type):
+        yield SchemaElement(
+            name=name,
+            repetition_type=optional,
+            num_children=1,
+            converted_type=ConvertedType.MAP,
+            logicalType=LogicalType(MAP=Empty()),
+            field_id=field_id,
+        )
+        yield SchemaElement(name="key_value", repetition_type=FieldRepetitionType.REPEATED, num_children=2)
+        entry = place.below("key_value", 1, 1)
+        yield from _field(arrow_type.key_field, entry, "key" if place.compliant else None)
+        yield from _field(arrow_type.item_field, entry, "value" if place.compliant else None)
+    elif pa.types.is_struct(arrow_type) and arrow_type.num_fields > 0:
+        yield SchemaElement(
+            name=name, repetition_type=optional, num_children=arrow_type.num_fields, field_id=field_id
+        )
+        for child in children(arrow_type):
+            yield from _field(child, place)
+    else:
+        raise UnsupportedTypeError(
+            f"{'.'.join(place.path)}: cannot write Arrow type {arrow_type}; expected int32, int64, string, large_string, "
+            "binary, large_binary, or a list, large_list, fixed_size_list, map or non-empty struct of them"
+        )
+
+
+def _field_id(field: pa.Field, place: _Place) -> int | None:
+    value = (field.metadata or {}).get(FIELD_ID)
+    if value is None:
+        return None
+    try:
+        return int(value)
+    except ValueError:
+        raise UnsupportedTypeError(
+            f"{'.'.join(place.path)}: field metadata PARQUET:field_id must be an integer, found {value!r}"
+        ) from None

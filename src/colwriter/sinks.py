@@ -1,0 +1,131 @@
+"""Where a file goes: a path, where it appears whole or not at all, or an open binary file."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from colwriter.errors import InvalidOptionError
+
+__all__ = ["Sink", "as_filesystem", "open_sink"]
+
+
+class Sink:
+    """Sequential output. ``close`` makes the file appear; ``abort`` leaves things as they were before."""
+
+    def __init__(self, stream: Any, commit: Callable[[], None], rollback: Callable[[], None]) -> None:
+        self._write = stream.write
+        self._commit = commit
+        self._rollback = rollback
+        self.position = 0
+
+    def write(self, data: Any) -> None:
+        """Append any object with a byte buffer."""
+        size = len(data)
+        done = self._write(data)
+        self.position += size
+        while done is not None and done < size:  # an unbuffered file may take less than it was given
+            data = memoryview(data)[done:]
+            size -= done
+            done = self._write(data)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._commit()
+
+    def abort(self) -> None:
+        """Give the file up."""
+        self._rollback()
+
+
+def as_filesystem(filesystem: Any) -> pafs.FileSystem:
+    """A ``pyarrow.fs.FileSystem``; one of fsspec is wrapped."""
+    if isinstance(filesystem, pafs.FileSystem):
+        return filesystem
+    try:
+        return pafs.PyFileSystem(pafs.FSSpecHandler(filesystem))
+    except (TypeError, ImportError, AttributeError) as error:
+        raise InvalidOptionError(
+            f"filesystem: expected a pyarrow.fs.FileSystem or an fsspec file system, found {filesystem!r}"
+        ) from error
+
+
+def open_sink(where: Any, filesystem: Any = None) -> Sink:
+    """Open ``where``: a path, a URI that pyarrow knows, or a binary file object or ``pyarrow.NativeFile``, not closed here."""
+    if isinstance(where, str | os.PathLike):
+        path = os.fspath(where)
+        if isinstance(path, bytes):
+            path = os.fsdecode(path)
+        if filesystem is not None:
+            return _filesystem_sink(path, as_filesystem(filesystem))
+        if "://" in path:
+            resolved, path = pafs.FileSystem.from_uri(path)
+            return _filesystem_sink(path, resolved)
+        return _local_sink(path)
+    if not callable(getattr(where, "write", None)):
+        raise InvalidOptionError(f"where: expected a path or a binary file object, found {type(where).__name__}")
+    if isinstance(where, io.TextIOBase):
+        raise InvalidOptionError("where: expected a file opened in binary mode, found one in text mode")
+    flush = where.flush if callable(getattr(where, "flush", None)) else _nothing
+    if isinstance(where, pa.NativeFile):
+        flush = _nothing  # a buffer stream has nothing to flush, and others are flushed when their owner closes them
+    return Sink(where, flush, _nothing)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _temporary(path: str) -> str:
+    return f"{path}.{secrets.token_hex(6)}.tmp"
+
+
+def _local_sink(path: str) -> Sink:
+    path = os.path.realpath(path)  # what a link points to is replaced, not the link
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        stream = open(path, "wb", buffering=0)  # noqa: SIM115 - a pipe or device has no name to appear under
+        return Sink(stream, stream.close, stream.close)
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path}: expected a path for a file, found a directory")
+    temporary = _temporary(path)
+    # Mode x: never another's file; permissions are what the umask gives a new file, or those of the file replaced.
+    stream = open(temporary, "xb", buffering=0)  # noqa: SIM115
+
+    def commit() -> None:
+        stream.close()
+        with suppress(OSError):
+            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
+        os.replace(temporary, path)
+
+    def rollback() -> None:
+        stream.close()
+        with suppress(FileNotFoundError):
+            os.remove(temporary)
+
+    return Sink(stream, commit, rollback)
+
+
+def _filesystem_sink(path: str, filesystem: pafs.FileSystem) -> Sink:
+    if isinstance(filesystem, pafs.LocalFileSystem):
+        return _local_sink(path)
+    temporary = _temporary(path)
+    stream = filesystem.open_output_stream(temporary)
+
+    def commit() -> None:
+        stream.close()
+        filesystem.move(temporary, path)
+
+    def rollback() -> None:
+        with suppress(OSError, pa.ArrowException):
+            stream.close()
+        with suppress(OSError, pa.ArrowException):
+            filesystem.delete_file(temporary)
+
+    return Sink(stream, commit, rollback)

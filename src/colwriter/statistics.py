@@ -1,0 +1,115 @@
+"""Bounds and counts: ``Statistics``, ``SizeStatistics`` and boundary order (parquet.thrift)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colwriter.metadata import BoundaryOrder, SizeStatistics, Statistics
+
+__all__ = ["TRUNCATE_LENGTH", "Bound", "boundary_order", "chunk_statistics", "size_statistics", "truncate_max", "truncate_min"]
+
+# Longer bounds are shortened, in the column chunk and in the column index (as arrow-rs does).
+TRUNCATE_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A lower or upper bound; ``exact`` when it is a value of the data."""
+
+    value: bytes
+    exact: bool
+
+
+def truncate_min(value: bytes, is_string: bool, length: int = TRUNCATE_LENGTH) -> Bound:
+    """A prefix sorts before what it begins; a string is cut between characters."""
+    if len(value) <= length:
+        return Bound(value, True)
+    return Bound(_prefix(value, is_string, length), False)
+
+
+def truncate_max(value: bytes, is_string: bool, length: int = TRUNCATE_LENGTH) -> Bound:
+    """A prefix with its last character, or byte, one higher; the whole value where none can be raised."""
+    if len(value) <= length:
+        return Bound(value, True)
+    prefix = _prefix(value, is_string, length)
+    raised = _next_string(prefix) if is_string else _next_bytes(prefix)
+    return Bound(value, True) if raised is None else Bound(raised, False)
+
+
+def _prefix(value: bytes, is_string: bool, length: int) -> bytes:
+    end = length
+    # UTF-8 continuation bytes are 10xxxxxx; at most three of them belong to one character.
+    while is_string and end > length - 4 and end > 0 and value[end] & 0xC0 == 0x80:
+        end -= 1
+    return value[: end or length]
+
+
+def _next_bytes(prefix: bytes) -> bytes | None:
+    for i in range(len(prefix) - 1, -1, -1):
+        if prefix[i] < 0xFF:
+            return prefix[:i] + bytes([prefix[i] + 1])
+    return None
+
+
+def _next_string(prefix: bytes) -> bytes | None:
+    """The least string of whole characters, no longer in bytes, that sorts after every string that begins with ``prefix``."""
+    try:
+        text = prefix.decode()
+    except UnicodeDecodeError:  # not UTF-8 after all: any bytes that sort higher will do
+        return _next_bytes(prefix)
+    for i in range(len(text) - 1, -1, -1):
+        code = ord(text[i]) + 1
+        if 0xD800 <= code <= 0xDFFF:
+            code = 0xE000
+        if code <= 0x10FFFF and len(chr(code).encode()) == len(text[i].encode()):
+            return (text[:i] + chr(code)).encode()
+    return None
+
+
+def boundary_order(minima: Sequence[bytes] | NDArray[np.int64], maxima: Sequence[bytes] | NDArray[np.int64]) -> BoundaryOrder:
+    """Order of the bounds of pages that have any: both lists must rise, or both fall; ties do both, and count as rising."""
+    if len(minima) == 0:
+        return BoundaryOrder.UNORDERED
+    if _rising(minima) and _rising(maxima):
+        return BoundaryOrder.ASCENDING
+    if _rising(minima[::-1]) and _rising(maxima[::-1]):
+        return BoundaryOrder.DESCENDING
+    return BoundaryOrder.UNORDERED
+
+
+def _rising(values: Sequence[bytes] | NDArray[np.int64]) -> bool:
+    if isinstance(values, np.ndarray):
+        return bool((values[1:] >= values[:-1]).all())
+    return all(a <= b for a, b in zip(values, values[1:], strict=False))
+
+
+def chunk_statistics(null_count: int, least: Bound | None, greatest: Bound | None) -> Statistics:
+    """Statistics of a column chunk; bounds are None where it has no value."""
+    if least is None or greatest is None:
+        return Statistics(null_count=null_count)
+    return Statistics(
+        null_count=null_count,
+        min_value=least.value,
+        max_value=greatest.value,
+        is_min_value_exact=least.exact,
+        is_max_value_exact=greatest.exact,
+    )
+
+
+def size_statistics(
+    value_bytes: NDArray[np.int64] | None,
+    repetition: NDArray[np.int64] | None,
+    definition: NDArray[np.int64] | None,
+) -> SizeStatistics | None:
+    """Size statistics of a column chunk, the sums over its pages; None where there is nothing to say."""
+    if value_bytes is None and repetition is None and definition is None:
+        return None
+    return SizeStatistics(
+        unencoded_byte_array_data_bytes=None if value_bytes is None else int(value_bytes.sum()),
+        repetition_level_histogram=None if repetition is None else tuple(repetition.sum(axis=0).tolist()),
+        definition_level_histogram=None if definition is None else tuple(definition.sum(axis=0).tolist()),
+    )
