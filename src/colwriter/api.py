@@ -16,12 +16,12 @@ __all__ = ["write_column", "write_table"]
 def write_table(table: Any, where: Any, *, filesystem: Any = None, **options: Any) -> FileMetaData:
     """Write a table to a Parquet file, and return its footer.
 
-    ``table``: a pyarrow Table, RecordBatch or RecordBatchReader, a mapping of names to columns, a pandas data frame, or
-    any object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (Polars, DuckDB, arro3, nanoarrow ...). ``where`` and
-    ``options`` are those of ``ParquetWriter``.
+    ``table``: a pyarrow Table, RecordBatch or RecordBatchReader, a mapping of names to columns, a pandas data frame,
+    or any object with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (Polars, DuckDB, arro3, nanoarrow ...).
+    ``where`` and ``options`` are those of ``ParquetWriter``.
 
-    Raises ``UnsupportedTypeError``, ``InvalidOptionError`` or ``InvalidDataError``; after any error a path has no new file,
-    and an old one is untouched.
+    Raises ``UnsupportedTypeError``, ``InvalidOptionError`` or ``InvalidDataError``; after any error a path has no
+    new file, and an old one is untouched.
     """
     source = as_reader(table)
     with ParquetWriter(where, source.schema, filesystem=filesystem, **options) as writer:
@@ -30,13 +30,19 @@ def write_table(table: Any, where: Any, *, filesystem: Any = None, **options: An
 
 
 def write_column(
-    column: Any, where: Any, *, name: str = "column", nullable: bool = True, filesystem: Any = None, **options: Any
+    column: Any,
+    where: Any,
+    *,
+    name: str = "column",
+    nullable: bool = True,
+    filesystem: Any = None,
+    **options: Any,
 ) -> FileMetaData:
     """Write one column to a Parquet file, and return its footer.
 
-    ``column``: a pyarrow Array or ChunkedArray, an object with ``__arrow_c_array__`` or ``__arrow_c_stream__`` (a Polars
-    series), a NumPy array of one dimension, or a list. ``nullable``: whether the column is optional. Otherwise as
-    ``write_table``.
+    ``column``: a pyarrow Array or ChunkedArray, an object with ``__arrow_c_array__`` or ``__arrow_c_stream__`` (a
+    Polars series), a NumPy array of one dimension, or a list. ``nullable``: whether the column is optional. Otherwise
+    as ``write_table``.
     """
     array = as_column(column, name)
     schema = pa.schema([pa.field(name, array.type, nullable)])

@@ -204,10 +204,10 @@ class _ChunkWriter:
         return frame(self.leaf, pages, levels, values, self.codec, self.options.write_page_checksum)
 
     def dictionary_page(self, dictionary: Dictionary | None) -> tuple[list[Any], int, int]:
-        """The dictionary page: its parts, its size in the file, and its size before compression; both with its header."""
+        """The dictionary page: its parts, its size in the file, and that before compression, both with the header."""
         if dictionary is None:
             return [], 0, 0
-        page = memoryview(dictionary.page)
+        page = dictionary.page.data
         body = page if self.codec is None else self.codec.compress(page)
         header = thrift.encode(
             PageHeader(

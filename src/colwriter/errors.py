@@ -5,7 +5,13 @@ Every message about a column starts with its dotted path and says what was expec
 
 from __future__ import annotations
 
-__all__ = ["ColwriterError", "CorruptFileError", "InvalidDataError", "InvalidOptionError", "UnsupportedTypeError"]
+__all__ = [
+    "ColwriterError",
+    "CorruptFileError",
+    "InvalidDataError",
+    "InvalidOptionError",
+    "UnsupportedTypeError",
+]
 
 
 class ColwriterError(Exception):

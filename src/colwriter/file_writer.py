@@ -14,7 +14,7 @@ from colwriter import thrift
 from colwriter.arena import Arena, borrow_arena
 from colwriter.column_writer import EncodedChunk, encode_column_chunk
 from colwriter.compression import make_codec
-from colwriter.errors import ColwriterError, InvalidDataError, InvalidOptionError
+from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.inputs import as_reader, cast_views, without_views
 from colwriter.levels import shred
 from colwriter.metadata import (
@@ -59,8 +59,8 @@ class ParquetWriter:
     """Writes one Parquet file, a row group at a time.
 
     ``where``: a path, where the file appears when it is complete and not before; or a binary file object or
-    ``pyarrow.NativeFile``, which stays open. ``schema``: the ``pyarrow.Schema`` of all tables. Options have the names and
-    meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
+    ``pyarrow.NativeFile``, which stays open. ``schema``: the ``pyarrow.Schema`` of all tables. Options have the names
+    and meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
     ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path.
 
     As a context manager, the file is finished at the end of the block, and given up if that raises.
@@ -100,7 +100,9 @@ class ParquetWriter:
     def metadata(self) -> FileMetaData:
         """The footer, once the writer is closed."""
         if self._metadata is None:
-            raise InvalidOptionError("metadata: known once the writer is closed, found one that is open or was given up")
+            raise InvalidOptionError(
+                "metadata: known once the writer is closed, found one that is open or was given up"
+            )
         return self._metadata
 
     def write(self, table: Any, row_group_size: int | None = None) -> None:
@@ -229,7 +231,9 @@ class ParquetWriter:
         offset_places = [[_write_index(sink, c.offset_index) for c in group.chunks] for group in self._row_groups]
         row_groups = tuple(
             _row_group(group, ordinal, columns, offsets, self._options)
-            for ordinal, (group, columns, offsets) in enumerate(zip(self._row_groups, places, offset_places, strict=True))
+            for ordinal, (group, columns, offsets) in enumerate(
+                zip(self._row_groups, places, offset_places, strict=True)
+            )
         )
         metadata = FileMetaData(
             version=FORMAT_VERSION,
@@ -285,7 +289,11 @@ def _write_index(sink: Sink, index: bytes | None) -> tuple[int | None, int | Non
 
 
 def _row_group(
-    group: _WrittenRowGroup, ordinal: int, column_places: list[Any], offset_places: list[Any], options: WriterOptions
+    group: _WrittenRowGroup,
+    ordinal: int,
+    column_places: list[Any],
+    offset_places: list[Any],
+    options: WriterOptions,
 ) -> RowGroup:
     columns = tuple(
         ColumnChunk(

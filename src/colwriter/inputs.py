@@ -15,7 +15,7 @@ __all__ = ["as_column", "as_reader", "without_views"]
 
 
 def as_column(column: Any, name: str) -> pa.ChunkedArray:
-    """One column: an Arrow array, chunked array, object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, NumPy array or list."""
+    """One column: an Arrow array or chunked array, anything that exports one, a NumPy array or a list."""
     try:
         if isinstance(column, pa.ChunkedArray):
             return column
@@ -72,11 +72,15 @@ def _without_views(arrow_type: pa.DataType) -> pa.DataType:
             return pa.list_(element, arrow_type.list_size)
         return pa.large_list(element) if pa.types.is_large_list(arrow_type) else pa.list_(element)
     if pa.types.is_struct(arrow_type):
-        return pa.struct([f.with_type(_without_views(f.type)) for f in map(arrow_type.field, range(arrow_type.num_fields))])
+        return pa.struct(
+            [f.with_type(_without_views(f.type)) for f in map(arrow_type.field, range(arrow_type.num_fields))]
+        )
     if pa.types.is_map(arrow_type):
         key, item = arrow_type.key_field, arrow_type.item_field
         return pa.map_(
-            key.with_type(_without_views(key.type)), item.with_type(_without_views(item.type)), arrow_type.keys_sorted
+            key.with_type(_without_views(key.type)),
+            item.with_type(_without_views(item.type)),
+            arrow_type.keys_sorted,
         )
     return arrow_type
 

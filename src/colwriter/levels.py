@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
@@ -83,7 +83,8 @@ class _Levels:
 def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], arena: Arena) -> Iterator[LeafColumn]:
     """Yield the leaves of one top-level column, in the order of ``columns``, its descriptors.
 
-    Arrays of levels lie in ``arena``. Raises ``InvalidDataError`` where a required field has nulls or offsets are wrong.
+    Arrays of levels lie in ``arena``. Raises ``InvalidDataError`` where a required field has nulls, or for offsets
+    that cannot be followed.
     """
     root = _Levels(len(array), len(array), 0, 0, 0, EMPTY, EMPTY, None)
     shredder = _Shredder(iter(columns), arena)
@@ -102,7 +103,9 @@ class _Shredder:
             self.check_required(levels, _validity(array), path)
         yield from self.value(array, field.type, levels, path)
 
-    def value(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]) -> Iterator[LeafColumn]:
+    def value(
+        self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]
+    ) -> Iterator[LeafColumn]:
         if is_list(arrow_type):
             child, inner = self.expand(array, arrow_type.value_field, levels, path)
             yield from self.value(child, arrow_type.value_type, inner, (*path, "list", arrow_type.value_field.name))
@@ -115,7 +118,9 @@ class _Shredder:
         else:
             yield self.leaf(array, levels)
 
-    def struct(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]) -> Iterator[LeafColumn]:
+    def struct(
+        self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]
+    ) -> Iterator[LeafColumn]:
         for i in range(arrow_type.num_fields):
             child = arrow_type.field(i)
             yield from self.field(array.field(i), child, levels, (*path, child.name))
@@ -149,7 +154,9 @@ class _Shredder:
         if levels.valid is None:
             out[:] = levels.live
         else:
-            kernels.shredding.validity_levels(levels.valid.bits, levels.valid.offset, levels.count, levels.live - 1, out)
+            kernels.shredding.validity_levels(
+                levels.valid.bits, levels.valid.offset, levels.count, levels.live - 1, out
+            )
         return _frozen(out)
 
     def optional(self, levels: _Levels, valid: _Bitmap | None) -> _Levels:
@@ -168,9 +175,7 @@ class _Shredder:
         if levels.valid is None or valid is None:
             return levels.valid or valid
         # A slot is at most one level, so there are no more slots than levels.
-        slots = min(
-            levels.count, 8 * len(levels.valid.bits) - levels.valid.offset, 8 * len(valid.bits) - valid.offset
-        )
+        slots = min(levels.count, 8 * len(levels.valid.bits) - levels.valid.offset, 8 * len(valid.bits) - valid.offset)
         out: Bytes = self.arena.take(slots // 8 + 1)
         kernels.shredding.intersect_bitmaps(
             levels.valid.bits, levels.valid.offset, valid.bits, valid.offset, slots, out
@@ -246,7 +251,12 @@ class _Shredder:
         return _frozen(repetition_out), _frozen(definition_out), int(count)
 
     def without_hidden(
-        self, definition: Bytes, offsets: NDArray[Any], values: pa.Array, levels: _Levels, path: tuple[str, ...]
+        self,
+        definition: Bytes,
+        offsets: NDArray[Any],
+        values: pa.Array,
+        levels: _Levels,
+        path: tuple[str, ...],
     ) -> tuple[NDArray[Any], pa.Array]:
         """Take the elements out that only null lists span: they are not part of the column (Arrow columnar format)."""
         mask = np.zeros(len(values), np.bool_)
@@ -273,7 +283,7 @@ def _invalid_offsets(path: tuple[str, ...], size: int) -> InvalidDataError:
     )
 
 
-def view(buffer: pa.Buffer | None, dtype: DTypeLike, start: int, count: int) -> NDArray[Any]:
+def view(buffer: Any, dtype: Any, start: int, count: int) -> NDArray[Any]:
     """Items ``[start, start + count)`` of a buffer, read-only.
 
     Raises ``InvalidDataError`` if the buffer is too small.
@@ -300,7 +310,7 @@ def _validity(array: pa.Array) -> _Bitmap | None:
     return _Bitmap(view(array.buffers()[0], np.uint8, start, count), array.offset & 7)
 
 
-def _offsets(array: pa.Array, dtype: DTypeLike) -> NDArray[Any]:
+def _offsets(array: pa.Array, dtype: Any) -> NDArray[Any]:
     buffer = array.buffers()[1]
     if len(array) == 0 and (buffer is None or buffer.size == 0):  # an empty array may leave them out
         return _frozen(np.zeros(1, dtype))

@@ -82,7 +82,8 @@ class PerColumn(Generic[T]):
         for name in self.by_path:
             if name not in known:
                 raise InvalidOptionError(
-                    f"{name}: {self.option} names a column that is not in the schema; columns: {', '.join(sorted(known))}"
+                    f"{name}: {self.option} names a column that is not in the schema; "
+                    f"columns: {', '.join(sorted(known))}"
                 )
 
 

@@ -84,7 +84,12 @@ class PageLimits:
 
 
 def paginate(
-    leaf: LeafColumn, limits: PageLimits, value_bits: int, variable: bool, after: Pages | None = None, stop_value: int = 1 << 62
+    leaf: LeafColumn,
+    limits: PageLimits,
+    value_bits: int,
+    variable: bool,
+    after: Pages | None = None,
+    stop_value: int = 1 << 62,
 ) -> Pages:
     """Cut a leaf into pages, from the end of the pages ``after``, up to the row that holds value ``stop_value``.
 
@@ -155,7 +160,9 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
         unknown = top
         if len(leaf.definition_levels) == 0 or leaf.slot_level == top - 1:
             unknown = top - 1  # slots without a value
-            definition[:, unknown] = (pages.num_levels if not len(leaf.definition_levels) else np.diff(pages.slots)) - pages.num_values
+            definition[:, unknown] = (
+                pages.num_levels if not len(leaf.definition_levels) else np.diff(pages.slots)
+            ) - pages.num_values
         if len(leaf.definition_levels):
             _count(leaf.definition_levels, pages, definition, range(unknown), arena)
     return Histograms(repetition, definition)
@@ -265,7 +272,13 @@ def frame(
     repetition, definition = levels
     bodies = np.empty(len(pages), np.int64)
     kernels.framing.place_levels(
-        repetition.data, repetition.starts, definition.data, definition.starts, values.starts, values.data, bodies
+        repetition.data,
+        repetition.starts,
+        definition.data,
+        definition.starts,
+        values.starts,
+        values.data,
+        bodies,
     )
     uncompressed = values.ends - bodies
     largest = int(uncompressed.max(initial=0))
@@ -273,7 +286,7 @@ def frame(
         raise InvalidDataError(
             f"{leaf.descriptor.dotted_path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}"
         )
-    memory = memoryview(values.data)
+    memory = values.data.data
     contents = [memory[start:end] for start, end in zip(bodies.tolist(), values.ends.tolist(), strict=True)]
     compressed = uncompressed
     if codec is not None:
@@ -287,7 +300,10 @@ def frame(
         headers, ends = values.data, bodies
     else:
         room = kernels.framing.MAX_HEADER
-        headers, ends = np.empty(len(pages) * room, np.uint8), np.arange(1, len(pages) + 1, dtype=np.int64) * room
+        headers, ends = (
+            np.empty(len(pages) * room, np.uint8),
+            np.arange(1, len(pages) + 1, dtype=np.int64) * room,
+        )
     starts = np.empty(len(pages), np.int64)
     kernels.framing.write_data_page_headers(
         pages.num_levels, int(values.encoding), uncompressed, compressed, checksums, headers, ends, starts
@@ -298,7 +314,7 @@ def frame(
         parts = [memory[start:end] for start, end in zip(starts.tolist(), values.ends.tolist(), strict=True)]
     else:
         parts = []
-        header_memory = memoryview(headers)
+        header_memory = headers.data
         for start, end, body in zip(starts.tolist(), ends.tolist(), contents, strict=True):
             parts += header_memory[start:end], body
     return FramedPages(parts, header_sizes + compressed, int((header_sizes + uncompressed).sum()))

@@ -69,12 +69,8 @@ def read_page_index(
         path = leaves[number].path
         chunk = group.columns[number]
         _check_readable(path, chunk)
-        column_index = _read_struct(
-            file, size, path, ColumnIndex, chunk.column_index_offset, chunk.column_index_length
-        )
-        offset_index = _read_struct(
-            file, size, path, OffsetIndex, chunk.offset_index_offset, chunk.offset_index_length
-        )
+        column_index = _read_struct(file, size, path, ColumnIndex, chunk.column_index_offset, chunk.column_index_length)
+        offset_index = _read_struct(file, size, path, OffsetIndex, chunk.offset_index_offset, chunk.offset_index_length)
     if offset_index is not None:
         _check_offset_index(path, offset_index, group.num_rows)
     if column_index is not None:
@@ -136,15 +132,11 @@ def _read_footer(file: Any, size: int) -> FileMetaData:
         raise CorruptFileError(f"not a Parquet file: expected {_MAGIC!r} at its end, found {tail[4:]!r}")
     length = int.from_bytes(tail[:4], "little")
     if length > size - minimum:
-        raise CorruptFileError(
-            f"expected a footer of at most {size - minimum} bytes, found one of {length} bytes"
-        )
+        raise CorruptFileError(f"expected a footer of at most {size - minimum} bytes, found one of {length} bytes")
     return decode(FileMetaData, _read(file, size - _TAIL_BYTES - length, length))[0]
 
 
-def _read_struct(
-    file: Any, size: int, path: str, cls: type[_T], offset: int | None, length: int | None
-) -> _T | None:
+def _read_struct(file: Any, size: int, path: str, cls: type[_T], offset: int | None, length: int | None) -> _T | None:
     if offset is None and length is None:
         return None
     if offset is None or length is None or offset < 0 or length < 0 or offset + length > size:
@@ -198,9 +190,7 @@ def _check_offset_index(path: str, offset_index: OffsetIndex, num_rows: int) -> 
     for page, (start, end) in enumerate(pairwise(starts)):
         if start >= end:
             what = "the next page's" if page + 1 < len(locations) else "num_rows of the row group,"
-            raise CorruptFileError(
-                f"{path}: expected first_row_index of page {page} below {what} {end}, found {start}"
-            )
+            raise CorruptFileError(f"{path}: expected first_row_index of page {page} below {what} {end}, found {start}")
     _reshaped(path, offset_index, "unencoded_byte_array_data_bytes", (len(locations),))
 
 
@@ -223,9 +213,7 @@ def _shaped(leaf: Leaf, column_index: ColumnIndex, offset_index: OffsetIndex | N
         "repetition_level_histograms": (pages, leaf.max_repetition_level + 1),
         "definition_level_histograms": (pages, leaf.max_definition_level + 1),
     }
-    arrays: dict[str, Any] = {
-        name: _reshaped(path, column_index, name, shape) for name, shape in shapes.items()
-    }
+    arrays: dict[str, Any] = {name: _reshaped(path, column_index, name, shape) for name, shape in shapes.items()}
     return replace(column_index, **arrays)
 
 

@@ -83,7 +83,7 @@ class _Place:
 
 
 def parquet_schema(schema: pa.Schema, use_compliant_nested_type: bool = True) -> ParquetSchema:
-    """The Parquet schema of ``schema``; raises ``UnsupportedTypeError`` with the path of a field that cannot be written.
+    """The Parquet schema of ``schema``; ``UnsupportedTypeError`` with the path of a field that cannot be written.
 
     The element of a list is called ``element``, as LogicalTypes.md asks, or with ``use_compliant_nested_type`` false as
     its Arrow field.
@@ -141,15 +141,13 @@ def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator
         yield from _field(arrow_type.key_field, entry, "key" if place.compliant else None)
         yield from _field(arrow_type.item_field, entry, "value" if place.compliant else None)
     elif pa.types.is_struct(arrow_type) and arrow_type.num_fields > 0:
-        yield SchemaElement(
-            name=name, repetition_type=optional, num_children=arrow_type.num_fields, field_id=field_id
-        )
+        yield SchemaElement(name=name, repetition_type=optional, num_children=arrow_type.num_fields, field_id=field_id)
         for child in children(arrow_type):
             yield from _field(child, place)
     else:
         raise UnsupportedTypeError(
-            f"{'.'.join(place.path)}: cannot write Arrow type {arrow_type}; expected int32, int64, string, large_string, "
-            "binary, large_binary, or a list, large_list, fixed_size_list, map or non-empty struct of them"
+            f"{'.'.join(place.path)}: cannot write Arrow type {arrow_type}; expected int32, int64, string, "
+            "large_string, binary, large_binary, or a list, large_list, fixed_size_list, map or non-empty struct of them"
         )
 
 

@@ -58,7 +58,7 @@ def as_filesystem(filesystem: Any) -> pafs.FileSystem:
 
 
 def open_sink(where: Any, filesystem: Any = None) -> Sink:
-    """Open ``where``: a path, a URI that pyarrow knows, or a binary file object or ``pyarrow.NativeFile``, not closed here."""
+    """Open ``where``: a path, a URI that pyarrow knows, or a binary file object, which is not closed here."""
     if isinstance(where, str | os.PathLike):
         path = os.fspath(where)
         if isinstance(path, bytes):

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colwriter.metadata import BoundaryOrder, SizeStatistics, Statistics
 
-__all__ = ["TRUNCATE_LENGTH", "Bound", "boundary_order", "chunk_statistics", "size_statistics", "truncate_max", "truncate_min"]
+__all__ = [
+    "TRUNCATE_LENGTH",
+    "Bound",
+    "boundary_order",
+    "chunk_statistics",
+    "size_statistics",
+    "truncate_max",
+    "truncate_min",
+]
 
 # Longer bounds are shortened, in the column chunk and in the column index (as arrow-rs does).
 TRUNCATE_LENGTH = 64
@@ -56,7 +65,7 @@ def _next_bytes(prefix: bytes) -> bytes | None:
 
 
 def _next_string(prefix: bytes) -> bytes | None:
-    """The least string of whole characters, no longer in bytes, that sorts after every string that begins with ``prefix``."""
+    """A string of whole characters, no longer in bytes, that sorts after every string that begins with ``prefix``."""
     try:
         text = prefix.decode()
     except UnicodeDecodeError:  # not UTF-8 after all: any bytes that sort higher will do
@@ -70,8 +79,10 @@ def _next_string(prefix: bytes) -> bytes | None:
     return None
 
 
-def boundary_order(minima: Sequence[bytes] | NDArray[np.int64], maxima: Sequence[bytes] | NDArray[np.int64]) -> BoundaryOrder:
-    """Order of the bounds of pages that have any: both lists must rise, or both fall; ties do both, and count as rising."""
+def boundary_order(
+    minima: Sequence[bytes] | NDArray[np.int64], maxima: Sequence[bytes] | NDArray[np.int64]
+) -> BoundaryOrder:
+    """Order of the bounds of pages that have any: both lists rise, or both fall; ties count as rising."""
     if len(minima) == 0:
         return BoundaryOrder.UNORDERED
     if _rising(minima) and _rising(maxima):
@@ -84,7 +95,7 @@ def boundary_order(minima: Sequence[bytes] | NDArray[np.int64], maxima: Sequence
 def _rising(values: Sequence[bytes] | NDArray[np.int64]) -> bool:
     if isinstance(values, np.ndarray):
         return bool((values[1:] >= values[:-1]).all())
-    return all(a <= b for a, b in zip(values, values[1:], strict=False))
+    return all(a <= b for a, b in pairwise(values))
 
 
 def chunk_statistics(null_count: int, least: Bound | None, greatest: Bound | None) -> Statistics:

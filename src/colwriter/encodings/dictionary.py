@@ -67,8 +67,8 @@ def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
 def _promising(met: int, distinct: int, num_values: int, width: float, limit: int) -> bool:
     """Whether a sample of ``met`` values, ``distinct`` of them, lets expect that a dictionary pays.
 
-    Drawn from D values that are equally frequent, a sample of n meets about n² / 2D twice (the birthday problem). Values
-    of unequal frequency meet more often, so D is then an underestimate, and the dictionary is tried.
+    Drawn from D values that are equally frequent, a sample of n meets about n² / 2D twice (the birthday problem).
+    Values of unequal frequency meet more often, so D is then an underestimate, and the dictionary is tried.
     """
     if met < 32:
         return True
@@ -148,7 +148,12 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
 
 
 def encode(
-    leaf: LeafColumn, dictionary: Dictionary, pages: Pages, lead: NDArray[np.int64], bounds: bool, arena: Arena
+    leaf: LeafColumn,
+    dictionary: Dictionary,
+    pages: Pages,
+    lead: NDArray[np.int64],
+    bounds: bool,
+    arena: Arena,
 ) -> EncodedValues:
     """Encode the indices of all pages: a byte with their width, then the RLE/bit-packed hybrid."""
     starts, ends, minima, maxima = np.zeros((4, len(pages)), np.int64)
@@ -172,7 +177,13 @@ def encode(
             )
         else:
             kernels.dictionary.min_max_indices_fixed(
-                dictionary.indices, pages.values, dictionary.entries, dictionary.num_entries, seen, minima, maxima
+                dictionary.indices,
+                pages.values,
+                dictionary.entries,
+                dictionary.num_entries,
+                seen,
+                minima,
+                maxima,
             )
     value_bytes = _value_bytes(leaf, dictionary, pages)
     return EncodedValues(Encoding.RLE_DICTIONARY, out, starts, ends, minima, maxima, value_bytes)

@@ -4,23 +4,31 @@ A kernel is a function over arrays that allocates nothing and raises nothing: th
 output, the kernel returns what it wrote, or a negative status. Kernels release the GIL, are cached
 on disk, and divide like NumPy (no fastmath: it would break the rules for NaN and signed zero).
 
-A kernel calls only kernels of its own file and the operations below. Numba's cache does not see a
-change in another file, so a caller elsewhere would keep the old code after an upgrade.
+Numba stamps a cached kernel with the contents of its own file, and so misses a change in a kernel that it calls
+from another. ``kernel`` stamps it with the contents of this whole folder instead.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import config, event, types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 __all__ = [
+    "Array",
+    "Bytes",
+    "Int",
+    "Int64s",
     "byte_swap",
     "count_leading_zeros",
     "count_trailing_zeros",
@@ -32,6 +40,14 @@ __all__ = [
     "store_u64",
 ]
 
+_SOURCE_STAMP = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+
+Bytes = NDArray[np.uint8]
+Int64s = NDArray[np.int64]
+Array = NDArray[Any]
+# An integer of any width: compiled code knows which.
+Int = Any
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -39,10 +55,14 @@ def kernel(function: F) -> F:
     """Compile ``function`` on its first call for the types of that call; the machine code is cached on disk."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
     try:
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
-    except RuntimeError as error:  # no folder for the cache can be written (numba #4908)
+        dispatcher = numba.njit(cache=True, **options)(function)
+        # Numba has no public name for this; a version that moved it must not run with stale code.
+        index = dispatcher._cache._cache_file
+        index._source_stamp = (index._source_stamp, _SOURCE_STAMP)
+    except (RuntimeError, AttributeError) as error:  # no folder can be written (numba #4908), or see above
         warnings.warn(f"colwriter: kernels are compiled anew in each process: {error}", RuntimeWarning, stacklevel=2)
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        dispatcher = numba.njit(**options)(function)
+    return dispatcher  # type: ignore[no-any-return]
 
 
 class _CompilationNotice(event.Listener):
@@ -66,7 +86,7 @@ class _CompilationNotice(event.Listener):
         pass
 
 
-event.register("numba:compile", _CompilationNotice())
+event.register("numba:compile", _CompilationNotice())  # type: ignore[no-untyped-call]
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, bits: int) -> Any:
@@ -97,8 +117,7 @@ def _make_store(bits: int, value_type: Any) -> Any:
     return intrinsic(store)
 
 
-@intrinsic
-def popcount(typingctx: Any, x: Any) -> Any:
+def _popcount(typingctx: Any, x: Any) -> Any:
     """Number of set bits of a uint64, as int64."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -107,8 +126,10 @@ def popcount(typingctx: Any, x: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-@intrinsic
-def count_trailing_zeros(typingctx: Any, x: Any) -> Any:
+popcount: Any = intrinsic(_popcount)
+
+
+def _count_trailing_zeros(typingctx: Any, x: Any) -> Any:
     """Index of the lowest set bit of a uint64, as int64; 64 for zero."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -117,8 +138,10 @@ def count_trailing_zeros(typingctx: Any, x: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-@intrinsic
-def count_leading_zeros(typingctx: Any, x: Any) -> Any:
+count_trailing_zeros: Any = intrinsic(_count_trailing_zeros)
+
+
+def _count_leading_zeros(typingctx: Any, x: Any) -> Any:
     """Number of zero bits above the highest set bit of a uint64, as int64; 64 for zero."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -127,8 +150,10 @@ def count_leading_zeros(typingctx: Any, x: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-@intrinsic
-def byte_swap(typingctx: Any, x: Any) -> Any:
+count_leading_zeros: Any = intrinsic(_count_leading_zeros)
+
+
+def _byte_swap(typingctx: Any, x: Any) -> Any:
     """The bytes of a uint64 in reverse order."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -137,7 +162,10 @@ def byte_swap(typingctx: Any, x: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-if config.BOUNDSCHECK:
+byte_swap: Any = intrinsic(_byte_swap)
+
+
+if config.BOUNDSCHECK:  # type: ignore[attr-defined]
     # Byte by byte through indexing, so that the bounds check sees each access.
     @numba.njit
     def load_u64(data: Any, index: int) -> Any:

@@ -9,12 +9,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import count_trailing_zeros, kernel, load_u64, store_u32, store_u64
+from colwriter.kernels._jit import (
+    Array,
+    Bytes,
+    Int,
+    Int64s,
+    count_trailing_zeros,
+    kernel,
+    load_u64,
+    store_u32,
+    store_u64,
+)
+from colwriter.kernels.bits import valid_slots
 
 FIRST_TABLE_BITS = 10
 INVALID_OFFSETS = -1
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def table_size(max_entries: int) -> int:
@@ -26,31 +36,13 @@ def table_size(max_entries: int) -> int:
 
 
 @kernel
-def _bits_at(bitmap, bit, count):  # type: ignore[no-untyped-def]
-    """The ``count`` (at most 64) bits of ``bitmap`` from ``bit`` on; the bits above them are zero."""
-    byte = bit >> 3
-    shift = np.uint64(bit & 7)
-    if byte + 9 <= len(bitmap):
-        word = load_u64(bitmap, byte) >> shift
-        word |= (np.uint64(bitmap[byte + 8]) << np.uint64(1)) << (np.uint64(63) - shift)
-    else:
-        word = np.uint64(0)
-        for k in range(min(8, len(bitmap) - byte)):
-            word |= np.uint64(bitmap[byte + k]) << np.uint64(8 * k)
-        word >>= shift
-    if count < 64:
-        word &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
-    return word
-
-
-@kernel
-def _mix(word):  # type: ignore[no-untyped-def]
+def _mix(word: Int) -> Int:
     word = (word ^ (word >> np.uint64(32))) * MULTIPLIER
     return word ^ (word >> np.uint64(29))
 
 
 @kernel
-def _head(data, start, length):  # type: ignore[no-untyped-def]
+def _head(data: Bytes, start: Int, length: Int) -> Int:
     """The first eight bytes of a value, zeros after its end."""
     if length >= 8:
         return load_u64(data, start)
@@ -63,7 +55,7 @@ def _head(data, start, length):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _hash_bytes(data, start, length, head):  # type: ignore[no-untyped-def]
+def _hash_bytes(data: Bytes, start: Int, length: Int, head: Int) -> Int:
     """A hash of a value whose first eight bytes are ``head``."""
     word = _mix(head ^ (np.uint64(length) * MULTIPLIER))
     if length > 8:
@@ -76,7 +68,7 @@ def _hash_bytes(data, start, length, head):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _same_tail(data, a, b, length):  # type: ignore[no-untyped-def]
+def _same_tail(data: Bytes, a: Int, b: Int, length: Int) -> Int:
     """Whether two values of ``length`` bytes with the same first eight bytes are the same."""
     k = 8
     while k + 8 <= length:
@@ -87,10 +79,12 @@ def _same_tail(data, a, b, length):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sample_fixed(values, validity, bit_offset, start, end, seen, used):  # type: ignore[no-untyped-def]
+def sample_fixed(
+    values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, seen: Array, used: Bytes
+) -> tuple[Int, Int]:
     """Look at up to ``len(seen) // 4`` slots spread over ``[start, end)``; returns (values met, distinct among them).
 
-    ``seen`` int64 and ``used`` uint8 are scratch of the same length, a power of two; ``used`` all zero before and after.
+    ``seen`` int64 and ``used`` uint8 are scratch of one length, a power of two; ``used`` all zero before and after.
     """
     wanted = len(seen) // 4
     mask = np.uint64(len(seen) - 1)
@@ -121,7 +115,9 @@ def sample_fixed(values, validity, bit_offset, start, end, seen, used):  # type:
 
 
 @kernel
-def hash_slots(offsets, data, validity, bit_offset, start, end, hashes):  # type: ignore[no-untyped-def]
+def hash_slots(
+    offsets: Array, data: Bytes, validity: Bytes, bit_offset: Int, start: Int, end: Int, hashes: Array
+) -> Int:
     """Hashes of the byte arrays at up to ``len(hashes)`` slots spread over ``[start, end)``; returns how many."""
     wanted = len(hashes)
     size = np.int64(len(data))
@@ -146,7 +142,17 @@ def hash_slots(offsets, data, validity, bit_offset, start, end, hashes):  # type
 
 
 @kernel
-def build_fixed(values, validity, bit_offset, start, end, max_entries, table, entries, indices):  # type: ignore[no-untyped-def]
+def build_fixed(
+    values: Array,
+    validity: Bytes,
+    bit_offset: Int,
+    start: Int,
+    end: Int,
+    max_entries: Int,
+    table: Array,
+    entries: Array,
+    indices: Array,
+) -> tuple[Int, Int]:
     """Index the values of slots ``[start, end)`` until one does not fit; returns (entries, values indexed).
 
     ``entries`` takes the distinct values, ``indices`` int32 the index of each value; ``table`` int32, scratch of
@@ -159,7 +165,7 @@ def build_fixed(values, validity, bit_offset, start, end, max_entries, table, en
     slot = start
     while slot < end:
         count = min(np.int64(64), end - slot)
-        word = ALL >> np.uint64(64 - count) if len(validity) == 0 else _bits_at(validity, bit_offset + slot, count)
+        word = valid_slots(validity, bit_offset + slot, count)
         while word != np.uint64(0):
             value = values[slot + count_trailing_zeros(word)]
             word &= word - np.uint64(1)
@@ -192,14 +198,26 @@ def build_fixed(values, validity, bit_offset, start, end, max_entries, table, en
 
 
 @kernel
-def build_byte_arrays(  # type: ignore[no-untyped-def]
-    offsets, data, validity, bit_offset, start, end, max_bytes, table, hashes, heads, entries, indices
-):
-    """Index the byte arrays of slots ``[start, end)`` until one does not fit; returns (entries, values, bytes of values).
+def build_byte_arrays(
+    offsets: Array,
+    data: Bytes,
+    validity: Bytes,
+    bit_offset: Int,
+    start: Int,
+    end: Int,
+    max_bytes: Int,
+    table: Array,
+    hashes: Array,
+    heads: Array,
+    entries: Array,
+    indices: Array,
+) -> tuple[Int, Int, Int]:
+    """Index the byte arrays of slots ``[start, end)`` until one does not fit; returns (entries, values, value bytes).
 
     The dictionary page takes at most ``max_bytes``, four for the length of each entry included. ``entries`` int64 takes
     the slot where each entry was met first, ``indices`` int32 the index of each value; ``hashes`` and ``heads``
-    uint64, scratch of one an entry; ``table`` as for ``build_fixed``. Entries is ``INVALID_OFFSETS`` if offsets are wrong.
+    uint64, scratch of one an entry; ``table`` as for ``build_fixed``. If offsets are wrong, entries is
+    ``INVALID_OFFSETS``.
     """
     bits = FIRST_TABLE_BITS
     table[: 1 << bits] = 0
@@ -211,7 +229,7 @@ def build_byte_arrays(  # type: ignore[no-untyped-def]
     slot = start
     while slot < end:
         count = min(np.int64(64), end - slot)
-        word = ALL >> np.uint64(64 - count) if len(validity) == 0 else _bits_at(validity, bit_offset + slot, count)
+        word = valid_slots(validity, bit_offset + slot, count)
         while word != np.uint64(0):
             here = slot + count_trailing_zeros(word)
             word &= word - np.uint64(1)
@@ -261,7 +279,7 @@ def build_byte_arrays(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def write_byte_array_entries(offsets, data, entries, num_entries, out):  # type: ignore[no-untyped-def]
+def write_byte_array_entries(offsets: Array, data: Bytes, entries: Array, num_entries: Int, out: Bytes) -> Int:
     """PLAIN encode the entries, for the dictionary page; returns the bytes written. ``out`` has room for 64 more."""
     position = np.int64(0)
     size = np.int64(len(data))
@@ -281,7 +299,15 @@ def write_byte_array_entries(offsets, data, entries, num_entries, out):  # type:
 
 
 @kernel
-def min_max_indices_fixed(indices, value_starts, entries, num_entries, seen, minima, maxima):  # type: ignore[no-untyped-def]
+def min_max_indices_fixed(
+    indices: Array,
+    value_starts: Int64s,
+    entries: Array,
+    num_entries: Int,
+    seen: Array,
+    minima: Array,
+    maxima: Array,
+) -> None:
     """Least and greatest entry that each page refers to. ``seen`` int32, scratch of one an entry."""
     seen[:num_entries] = -1
     for page in range(len(value_starts) - 1):
@@ -304,7 +330,7 @@ def min_max_indices_fixed(indices, value_starts, entries, num_entries, seen, min
 
 
 @kernel
-def _less(offsets, data, a, b):  # type: ignore[no-untyped-def]
+def _less(offsets: Array, data: Bytes, a: Int, b: Int) -> Int:
     """Whether the value of slot a sorts before that of slot b, as unsigned bytes."""
     a_start = np.int64(offsets[a])
     b_start = np.int64(offsets[b])
@@ -317,7 +343,17 @@ def _less(offsets, data, a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def min_max_indices_byte_arrays(offsets, data, indices, value_starts, entries, num_entries, seen, minima, maxima):  # type: ignore[no-untyped-def]
+def min_max_indices_byte_arrays(
+    offsets: Array,
+    data: Bytes,
+    indices: Array,
+    value_starts: Int64s,
+    entries: Array,
+    num_entries: Int,
+    seen: Array,
+    minima: Array,
+    maxima: Array,
+) -> None:
     """Slots of the least and greatest value that each page refers to (-1: none). ``seen`` as above."""
     seen[:num_entries] = -1
     for page in range(len(value_starts) - 1):

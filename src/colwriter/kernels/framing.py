@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import kernel
+from colwriter.kernels._jit import Bytes, Int, Int64s, kernel
 
 # Bytes that the header of a data page can take at most (five varints of five bytes, and the field headers).
 MAX_HEADER = 64
@@ -12,7 +12,7 @@ RLE = 3
 
 
 @kernel
-def _copy_levels(levels, start, end, out, to):  # type: ignore[no-untyped-def]
+def _copy_levels(levels: Bytes, start: Int, end: Int, out: Bytes, to: Int) -> None:
     """Data page V1 puts the length of the levels in front of them, in four bytes."""
     size = end - start
     for k in range(4):
@@ -24,7 +24,15 @@ def _copy_levels(levels, start, end, out, to):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def place_levels(repetition, repetition_starts, definition, definition_starts, value_starts, out, body_starts):  # type: ignore[no-untyped-def]
+def place_levels(
+    repetition: Bytes,
+    repetition_starts: Int64s,
+    definition: Bytes,
+    definition_starts: Int64s,
+    value_starts: Int64s,
+    out: Bytes,
+    body_starts: Int64s,
+) -> None:
     """Put each page's levels right before its values. An empty ``*_starts`` means that there are no such levels.
 
     ``value_starts`` int64[pages], byte positions in ``out``; ``body_starts`` takes where each page's body begins.
@@ -41,7 +49,7 @@ def place_levels(repetition, repetition_starts, definition, definition_starts, v
 
 
 @kernel
-def _put(out, position, field, value):  # type: ignore[no-untyped-def]
+def _put(out: Bytes, position: Int, field: Int, value: Int) -> Int:
     """An i32 field of the compact protocol: its header (delta and type), then the zigzag varint."""
     out[position] = field
     position += 1
@@ -55,7 +63,16 @@ def _put(out, position, field, value):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def write_data_page_headers(num_levels, encoding, uncompressed, compressed, checksums, out, ends, starts):  # type: ignore[no-untyped-def]
+def write_data_page_headers(
+    num_levels: Int64s,
+    encoding: Int,
+    uncompressed: Int64s,
+    compressed: Int64s,
+    checksums: Int64s,
+    out: Bytes,
+    ends: Int64s,
+    starts: Int64s,
+) -> None:
     """Write the header of each data page V1 so that it ends at ``ends[page]``; ``starts`` takes where it begins.
 
     ``num_levels``, ``uncompressed``, ``compressed`` int64[pages]; ``checksums`` int64[pages] or empty.
@@ -63,7 +80,7 @@ def write_data_page_headers(num_levels, encoding, uncompressed, compressed, chec
     i32 = np.uint8(0x15)  # the field after the last one, type i32
     for page in range(len(num_levels)):
         base = ends[page] - MAX_HEADER
-        position = _put(out, base, i32, np.int64(0))  # type: DATA_PAGE
+        position = _put(out, base, i32, np.int64(0))  # DATA_PAGE
         position = _put(out, position, i32, uncompressed[page])
         position = _put(out, position, i32, compressed[page])
         if len(checksums) > 0:

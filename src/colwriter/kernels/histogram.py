@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import kernel, load_u64
+from colwriter.kernels._jit import Bytes, Int, Int64s, kernel, load_u64
 
 # Measured in benchmarks/histogram.py; see docs/performance.md.
 NUM_PARTIALS = 4
@@ -21,7 +21,7 @@ BLOCK = 32768
 
 
 @kernel
-def count_levels(levels, level_starts, num_partials, partials, histograms):  # type: ignore[no-untyped-def]
+def count_levels(levels: Bytes, level_starts: Int64s, num_partials: Int, partials: Int64s, histograms: Int64s) -> None:
     """Histogram of each page's levels, for any number of levels.
 
     ``levels`` uint8, none above ``histograms.shape[1] - 1``; ``level_starts`` int64[pages + 1]; ``num_partials`` 1, 2,
@@ -64,7 +64,7 @@ def count_levels(levels, level_starts, num_partials, partials, histograms):  # t
 
 
 @kernel
-def count_level(levels, level_starts, level, histograms):  # type: ignore[no-untyped-def]
+def count_level(levels: Bytes, level_starts: Int64s, level: Int, histograms: Int64s) -> None:
     """How often ``level`` is met in each page, into ``histograms[:, level]``."""
     for page in range(len(level_starts) - 1):
         total = np.int64(0)

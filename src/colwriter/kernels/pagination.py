@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import kernel, load_u64, popcount
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, kernel, load_u64, popcount
 
 BLOCK_ROWS = 8192
 TOO_MANY_PAGES = -1
 
 
 @kernel
-def count_valid(bitmap, start, end):  # type: ignore[no-untyped-def]
+def count_valid(bitmap: Bytes, start: Int, end: Int) -> Int:
     """Number of set bits of ``bitmap[start:end]``, in bits."""
     if start >= end:
         return 0
@@ -37,7 +37,7 @@ def count_valid(bitmap, start, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _row_start(repetition, level, rows):  # type: ignore[no-untyped-def]
+def _row_start(repetition: Bytes, level: Int, rows: Int) -> Int:
     """The level at which the ``rows``-th row after the one that starts at ``level`` starts."""
     position = level + 1
     end = len(repetition)
@@ -59,7 +59,7 @@ def _row_start(repetition, level, rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count_slots(definition, slot_level):  # type: ignore[no-untyped-def]
+def _count_slots(definition: Bytes, slot_level: Int) -> Int:
     """How many of the levels belong to a slot of the leaf array: those of at least ``slot_level``."""
     total = np.int64(0)
     start = np.int64(0)
@@ -74,10 +74,24 @@ def _count_slots(definition, slot_level):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def paginate(  # type: ignore[no-untyped-def]
-    repetition, definition, slot_level, validity, bit_offset, offsets, level_bits, value_bits, max_rows, page_bits,
-    stop_value, num_rows, rows, levels, slots, values
-):
+def paginate(
+    repetition: Bytes,
+    definition: Bytes,
+    slot_level: Int,
+    validity: Bytes,
+    bit_offset: Int,
+    offsets: Array,
+    level_bits: Int,
+    value_bits: Int,
+    max_rows: Int,
+    page_bits: Int,
+    stop_value: Int,
+    num_rows: Int,
+    rows: Int64s,
+    levels: Int64s,
+    slots: Int64s,
+    values: Int64s,
+) -> Int:
     """Cut the rows from ``rows[0]`` on into pages; returns their number.
 
     ``rows``, ``levels``, ``slots``, ``values`` int64: the first of each in each page, then the end of the last page.

@@ -12,34 +12,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import byte_swap, count_trailing_zeros, kernel, load_u64, popcount, store_u32, store_u64
+from colwriter.kernels._jit import (
+    Array,
+    Bytes,
+    Int,
+    Int64s,
+    byte_swap,
+    count_trailing_zeros,
+    kernel,
+    load_u64,
+    popcount,
+    store_u32,
+    store_u64,
+)
+from colwriter.kernels.bits import valid_slots
 
 # Readable and writable bytes that must follow the last value in `out`: whole words are stored past its end.
 OUT_PADDING = 64
 INVALID_OFFSETS = -1
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
-def _bits_at(bitmap, bit, count):  # type: ignore[no-untyped-def]
-    """The ``count`` (at most 64) bits of ``bitmap`` from ``bit`` on; the bits above them are zero."""
-    byte = bit >> 3
-    shift = np.uint64(bit & 7)
-    if byte + 9 <= len(bitmap):
-        word = load_u64(bitmap, byte) >> shift
-        word |= (np.uint64(bitmap[byte + 8]) << np.uint64(1)) << (np.uint64(63) - shift)
-    else:
-        word = np.uint64(0)
-        for k in range(min(8, len(bitmap) - byte)):
-            word |= np.uint64(bitmap[byte + k]) << np.uint64(8 * k)
-        word >>= shift
-    if count < 64:
-        word &= (np.uint64(1) << np.uint64(count)) - np.uint64(1)
-    return word
-
-
-@kernel
-def encode_fixed(values, validity, bit_offset, slot_starts, lead, alignment, out, starts, ends):  # type: ignore[no-untyped-def]
+def encode_fixed(
+    values: Array,
+    validity: Bytes,
+    bit_offset: Int,
+    slot_starts: Int64s,
+    lead: Int64s,
+    alignment: Int,
+    out: Bytes,
+    starts: Int64s,
+    ends: Int64s,
+) -> Int:
     """Values of fixed width, nulls left out.
 
     ``values`` and ``out`` have the same dtype; ``alignment`` is a multiple of its size. ``slot_starts``
@@ -62,7 +66,7 @@ def encode_fixed(values, validity, bit_offset, slot_starts, lead, alignment, out
             slot = end
         while slot < end:
             count = min(np.int64(64), end - slot)
-            word = _bits_at(validity, bit_offset + slot, count)
+            word = valid_slots(validity, bit_offset + slot, count)
             valid = popcount(word)
             if valid == 64:
                 source = values[slot : slot + 64]
@@ -88,8 +92,8 @@ def encode_fixed(values, validity, bit_offset, slot_starts, lead, alignment, out
 
 
 @kernel
-def min_max_fixed(values, starts, ends, minima, maxima):  # type: ignore[no-untyped-def]
-    """Least and greatest of ``values[starts[page]:ends[page]]`` (positions in values); untouched where there is none."""
+def min_max_fixed(values: Array, starts: Int64s, ends: Int64s, minima: Array, maxima: Array) -> None:
+    """Least and greatest of ``values[starts[page]:ends[page]]``; untouched where a page has no values."""
     for page in range(len(starts)):
         of_page = values[starts[page] : ends[page]]  # a slice has no negative index, so the loop vectorises
         if len(of_page) == 0:
@@ -104,7 +108,7 @@ def min_max_fixed(values, starts, ends, minima, maxima):  # type: ignore[no-unty
 
 
 @kernel
-def _prefix(data, start, length):  # type: ignore[no-untyped-def]
+def _prefix(data: Bytes, start: Int, length: Int) -> Int:
     """The first eight bytes as a number that orders like them; bytes past the value are zero."""
     if start + 8 <= len(data):
         word = byte_swap(load_u64(data, start))
@@ -119,8 +123,8 @@ def _prefix(data, start, length):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _less(data, a, a_length, b, b_length):  # type: ignore[no-untyped-def]
-    """Whether value a sorts before value b: unsigned bytes, a prefix before what it begins (TYPE_ORDER of BYTE_ARRAY)."""
+def _less(data: Bytes, a: Int, a_length: Int, b: Int, b_length: Int) -> Int:
+    """Whether value a sorts before value b: unsigned bytes, a prefix before what it begins (parquet.thrift)."""
     for k in range(min(a_length, b_length)):
         if data[a + k] != data[b + k]:
             return data[a + k] < data[b + k]
@@ -128,9 +132,21 @@ def _less(data, a, a_length, b, b_length):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def encode_byte_arrays(  # type: ignore[no-untyped-def]
-    offsets, data, validity, bit_offset, slot_starts, lead, alignment, bounds, out, starts, ends, minima, maxima
-):
+def encode_byte_arrays(
+    offsets: Array,
+    data: Bytes,
+    validity: Bytes,
+    bit_offset: Int,
+    slot_starts: Int64s,
+    lead: Int64s,
+    alignment: Int,
+    bounds: bool,
+    out: Bytes,
+    starts: Int64s,
+    ends: Int64s,
+    minima: Array,
+    maxima: Array,
+) -> Int:
     """Values of variable length, each after its length in four bytes; nulls left out.
 
     Slot i is ``data[offsets[i]:offsets[i + 1]]``. With ``bounds``, ``minima`` and ``maxima`` take the slots of each
@@ -151,7 +167,7 @@ def encode_byte_arrays(  # type: ignore[no-untyped-def]
         greatest_prefix = np.uint64(0)
         while slot < end:
             count = min(np.int64(64), end - slot)
-            word = ALL >> np.uint64(64 - count) if len(validity) == 0 else _bits_at(validity, bit_offset + slot, count)
+            word = valid_slots(validity, bit_offset + slot, count)
             while word != np.uint64(0):
                 at = slot + count_trailing_zeros(word)
                 word &= word - np.uint64(1)
@@ -188,7 +204,9 @@ def encode_byte_arrays(  # type: ignore[no-untyped-def]
                             least_prefix = prefix
                     if prefix >= greatest_prefix:
                         b = np.int64(offsets[greatest])
-                        if prefix > greatest_prefix or _less(data, b, np.int64(offsets[greatest + 1]) - b, start, length):
+                        if prefix > greatest_prefix or _less(
+                            data, b, np.int64(offsets[greatest + 1]) - b, start, length
+                        ):
                             greatest = at
                             greatest_prefix = prefix
             slot += count
@@ -200,7 +218,7 @@ def encode_byte_arrays(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sum_lengths(offsets, validity, bit_offset, slot_starts, out):  # type: ignore[no-untyped-def]
+def sum_lengths(offsets: Array, validity: Bytes, bit_offset: Int, slot_starts: Int64s, out: Int64s) -> None:
     """Bytes of the valid byte arrays of each page; what null slots may span is left out."""
     for page in range(len(slot_starts) - 1):
         total = np.int64(0)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import count_trailing_zeros, kernel, load_u64, store_u64
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, kernel, load_u64, store_u64
+from colwriter.kernels.bits import bits_at
 
 # A bit-packed run of this many groups still has a header of two bytes.
 MAX_GROUPS = 8191
@@ -29,7 +30,7 @@ def hybrid_bound(num_values: int, num_pages: int, bit_width: int) -> int:
 
 
 @kernel
-def minimum_run(bit_width):  # type: ignore[no-untyped-def]
+def minimum_run(bit_width: Int) -> Int:
     """Repeats from which a repeated run pays."""
     if bit_width == 1:
         return 24
@@ -39,7 +40,7 @@ def minimum_run(bit_width):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write_run(out, position, length, value, value_bytes):  # type: ignore[no-untyped-def]
+def _write_run(out: Bytes, position: Int, length: Int, value: Int, value_bytes: Int) -> Int:
     """Store a repeated run; returns the position after it."""
     header = length << 1
     while header >= 128:
@@ -56,7 +57,7 @@ def _write_run(out, position, length, value, value_bytes):  # type: ignore[no-un
 
 
 @kernel
-def _close_groups(out, header, position, groups):  # type: ignore[no-untyped-def]
+def _close_groups(out: Bytes, header: Int, position: Int, groups: Int) -> Int:
     """Store the header of ``groups`` groups between ``header + 1`` and ``position``; returns the new end.
 
     One byte was kept free for the header. From 64 groups on it takes two, and the groups move up by one.
@@ -75,25 +76,11 @@ def _close_groups(out, header, position, groups):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _bits_at(bitmap, bit):  # type: ignore[no-untyped-def]
-    """The 64 bits of ``bitmap`` from ``bit`` on; bits past its end are zero."""
-    byte = bit >> 3
-    shift = np.uint64(bit & 7)
-    if byte + 9 <= len(bitmap):
-        low = load_u64(bitmap, byte) >> shift
-        return low | ((np.uint64(bitmap[byte + 8]) << np.uint64(1)) << (np.uint64(63) - shift))
-    word = np.uint64(0)
-    for k in range(min(8, len(bitmap) - byte)):
-        word |= np.uint64(bitmap[byte + k]) << np.uint64(8 * k)
-    return word >> shift
-
-
-@kernel
-def _repeats(bitmap, bit, end, value):  # type: ignore[no-untyped-def]
+def _repeats(bitmap: Bytes, bit: Int, end: Int, value: Int) -> Int:
     """How many bits from ``bit`` on, but not past ``end``, equal ``value`` (all ones or all zeros)."""
     start = bit
     while bit < end:
-        run = count_trailing_zeros(_bits_at(bitmap, bit) ^ value)
+        run = count_trailing_zeros(bits_at(bitmap, bit) ^ value)
         bit += run
         if run < 64:
             break
@@ -101,7 +88,7 @@ def _repeats(bitmap, bit, end, value):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def encode_bitmap(bitmap, bit_offset, level_starts, out, out_starts):  # type: ignore[no-untyped-def]
+def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
     """Encode the definition levels of an optional flat column, which are the bits of its validity bitmap.
 
     ``level_starts`` int64[pages + 1]: first level of each page; level i is bit ``bit_offset + i``.
@@ -116,7 +103,7 @@ def encode_bitmap(bitmap, bit_offset, level_starts, out, out_starts):  # type: i
         position += 1
         groups = 0
         while bit < end:
-            word = _bits_at(bitmap, bit)
+            word = bits_at(bitmap, bit)
             known = 64  # bits of `word` that are bits of the bitmap
             while known >= 24 and bit < end:
                 left = end - bit
@@ -151,7 +138,7 @@ def encode_bitmap(bitmap, bit_offset, level_starts, out, out_starts):  # type: i
 
 
 @kernel
-def _pack_masks(bit_width):  # type: ignore[no-untyped-def]
+def _pack_masks(bit_width: Int) -> Int:
     """Masks and shifts of the three steps that pack eight bytes of ``bit_width`` bits each, lane by lane."""
     w = np.uint64(bit_width)
     one = np.uint64(1)
@@ -166,7 +153,7 @@ def _pack_masks(bit_width):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def encode_levels(levels, level_starts, bit_width, out, out_starts):  # type: ignore[no-untyped-def]
+def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Bytes, out_starts: Int64s) -> Int:
     """Encode levels that exist as an array, of ``bit_width`` 1 to 8 bits.
 
     ``levels`` uint8, with ``LEVEL_PADDING`` readable bytes after the last level; ``level_starts`` int64[pages + 1].
@@ -225,7 +212,7 @@ def encode_levels(levels, level_starts, bit_width, out, out_starts):  # type: ig
 
 
 @kernel
-def encode_constant(level, level_starts, out, out_starts):  # type: ignore[no-untyped-def]
+def encode_constant(level: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
     """Encode levels that are all ``level``: one repeated run a page."""
     position = 0
     for page in range(len(level_starts) - 1):
@@ -236,7 +223,16 @@ def encode_constant(level, level_starts, out, out_starts):  # type: ignore[no-un
 
 
 @kernel
-def encode_indices(indices, value_starts, bit_width, lead, alignment, out, starts, ends):  # type: ignore[no-untyped-def]
+def encode_indices(
+    indices: Array,
+    value_starts: Int64s,
+    bit_width: Int,
+    lead: Int64s,
+    alignment: Int,
+    out: Bytes,
+    starts: Int64s,
+    ends: Int64s,
+) -> Int:
     """Encode dictionary indices: a byte with the bit width, then the hybrid (Encodings.md, "Dictionary Encoding").
 
     ``indices`` int32 of all the pages; ``value_starts`` int64[pages + 1]; the other arguments are those of

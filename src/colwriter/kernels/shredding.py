@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import kernel, store_u64
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, kernel, store_u64
+from colwriter.kernels.bits import bits_at
 
 # Levels are stored eight at a time: writable bytes that must follow the last level.
 PADDING = 16
@@ -21,33 +22,32 @@ ONES = np.uint64(0x0101010101010101)
 
 
 @kernel
-def _spread(bits):  # type: ignore[no-untyped-def]
+def _spread(bits: Int) -> Int:
     """Eight bytes of 0 or 1 from the low eight of ``bits``, the first bit lowest."""
     word = (bits & np.uint64(255)) * ONES & np.uint64(0x8040201008040201)
     return ((word + np.uint64(0x7F7F7F7F7F7F7F7F)) >> np.uint64(7)) & ONES
 
 
 @kernel
-def _byte_at(bitmap, bit):  # type: ignore[no-untyped-def]
-    """Eight bits of ``bitmap`` from ``bit`` on; those past its end are zero."""
-    byte = bit >> 3
-    shift = np.uint64(bit & 7)
-    word = np.uint64(bitmap[byte])
-    if byte + 1 < len(bitmap):
-        word |= np.uint64(bitmap[byte + 1]) << np.uint64(8)
-    return word >> shift
+def _store_validity(bitmap: Bytes, bit: Int, count: Int, base: Int, out: Bytes, to: Int) -> None:
+    """Store ``count`` levels: ``base`` (eight bytes) for a null, one more for a valid slot; up to seven bytes more."""
+    for k in range(0, count, 64):
+        word = bits_at(bitmap, bit + k)
+        for j in range(k, min(k + 64, count), 8):
+            store_u64(out, to + j, base + _spread(word))
+            word >>= np.uint64(8)
 
 
 @kernel
-def validity_levels(bitmap, bit_offset, count, level, out):  # type: ignore[no-untyped-def]
+def validity_levels(bitmap: Bytes, bit_offset: Int, count: Int, level: Int, out: Bytes) -> None:
     """Definition levels of ``count`` optional slots: ``level`` for a null, ``level + 1`` else."""
-    base = np.uint64(level) * ONES
-    for i in range(0, count, 8):
-        store_u64(out, i, base + _spread(_byte_at(bitmap, bit_offset + i)))
+    _store_validity(bitmap, bit_offset, count, np.uint64(level) * ONES, out, 0)
 
 
 @kernel
-def apply_validity(definition, count, slot_level, live, bitmap, bit_offset, out):  # type: ignore[no-untyped-def]
+def apply_validity(
+    definition: Bytes, count: Int, slot_level: Int, live: Int, bitmap: Bytes, bit_offset: Int, out: Bytes
+) -> None:
     """Raise the levels that equal ``live`` by one where their slot is valid (everywhere, if ``bitmap`` is empty)."""
     bit = bit_offset
     for i in range(count):
@@ -61,17 +61,28 @@ def apply_validity(definition, count, slot_level, live, bitmap, bit_offset, out)
 
 
 @kernel
-def intersect_bitmaps(a, a_offset, b, b_offset, count, out):  # type: ignore[no-untyped-def]
+def intersect_bitmaps(a: Bytes, a_offset: Int, b: Bytes, b_offset: Int, count: Int, out: Bytes) -> None:
     """``out`` (from bit 0) = a & b, for ``count`` bits: a slot under a null struct holds no value."""
     for i in range(0, count, 8):
-        out[i >> 3] = np.uint8(_byte_at(a, a_offset + i) & _byte_at(b, b_offset + i) & np.uint64(255))
+        out[i >> 3] = np.uint8(bits_at(a, a_offset + i) & bits_at(b, b_offset + i) & np.uint64(255))
 
 
 @kernel
-def expand_lists(  # type: ignore[no-untyped-def]
-    repetition, definition, count, slot_level, live, offsets, num_elements, repetition_level, bitmap, bit_offset,
-    optional, repetition_out, definition_out
-):
+def expand_lists(
+    repetition: Bytes,
+    definition: Bytes,
+    count: Int,
+    slot_level: Int,
+    live: Int,
+    offsets: Array,
+    num_elements: Int,
+    repetition_level: Int,
+    bitmap: Bytes,
+    bit_offset: Int,
+    optional: bool,
+    repetition_out: Bytes,
+    definition_out: Bytes,
+) -> Int:
     """Replace each list by its elements; returns the number of levels, or a negative status.
 
     Entries that equal ``live`` are lists: an empty one stays one entry of that level, an element takes
@@ -111,8 +122,7 @@ def expand_lists(  # type: ignore[no-untyped-def]
         for k in range(0, span, 8):
             store_u64(repetition_out, to + k, repeated)
         if from_bits:
-            for k in range(0, span, 8):
-                store_u64(definition_out, to + k, element + _spread(_byte_at(bitmap, bit_offset + start + k)))
+            _store_validity(bitmap, bit_offset + start, span, element, definition_out, to)
         else:
             for k in range(0, span, 8):
                 store_u64(definition_out, to + k, element)
@@ -122,7 +132,16 @@ def expand_lists(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def live_elements(definition, count, slot_level, live, offsets, num_elements, lengths, mask):  # type: ignore[no-untyped-def]
+def live_elements(
+    definition: Bytes,
+    count: Int,
+    slot_level: Int,
+    live: Int,
+    offsets: Array,
+    num_elements: Int,
+    lengths: Int64s,
+    mask: Array,
+) -> Int:
     """Mark in ``mask`` (bool, one an element) what the lists that equal ``live`` hold; ``lengths`` int64, one a slot.
 
     Returns the number of marked elements, or ``INVALID_OFFSETS``.
