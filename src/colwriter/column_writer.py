@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from colwriter.compression import make_codec
 from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings import plain
 from colwriter.encodings.dictionary import Dictionary
+from colwriter.framing import FramedPages, PageFormat, checksum, frame
 from colwriter.levels import LeafColumn
 from colwriter.metadata import (
     ColumnIndex,
@@ -33,12 +33,10 @@ from colwriter.options import ColumnOptions, SizeStatisticsLevel, WriterOptions
 from colwriter.page_index import PageBounds, column_index, offset_index
 from colwriter.pages import (
     EncodedValues,
-    FramedPages,
     PageLimits,
     Pages,
     count_levels,
     encode_levels,
-    frame,
     paginate,
     value_lead,
 )
@@ -115,10 +113,11 @@ def encode_column_chunk(leaf: LeafColumn, options: WriterOptions, column: Column
     value_bytes = _concatenate([segment.values.value_bytes for segment in segments])
     parts, dictionary_page_size, uncompressed_size = writer.dictionary_page(dictionary)
     stats = [PageEncodingStats(PageType.DICTIONARY_PAGE, Encoding.PLAIN, 1)] if dictionary is not None else []
+    data_page = PageType.DATA_PAGE if options.data_page_version == 1 else PageType.DATA_PAGE_V2
     for segment in segments:
         parts += segment.framed.parts
         uncompressed_size += segment.framed.uncompressed_size
-        stats.append(PageEncodingStats(PageType.DATA_PAGE, segment.values.encoding, len(segment.pages)))
+        stats.append(PageEncodingStats(data_page, segment.values.encoding, len(segment.pages)))
 
     level = column.size_statistics_level
     histograms = None if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
@@ -160,8 +159,9 @@ class _ChunkWriter:
         return PageLimits(self.options.max_rows_per_page, self.options.data_page_size)
 
     @property
-    def codec(self) -> Any:
-        return make_codec(self.column.codec_name, self.column.compression_level) if self.column.codec_name else None
+    def format(self) -> PageFormat:
+        codec = make_codec(self.column.codec_name, self.column.compression_level) if self.column.codec_name else None
+        return PageFormat(self.options.data_page_version, codec, self.options.write_page_checksum)
 
     def segments(self) -> tuple[Dictionary | None, list[_Segment]]:
         """The dictionary, if one pays, and the pages."""
@@ -201,29 +201,25 @@ class _ChunkWriter:
         return _Segment(pages, values, self.frame(pages, levels, values))
 
     def frame(self, pages: Pages, levels: Any, values: EncodedValues) -> FramedPages:
-        return frame(self.leaf, pages, levels, values, self.codec, self.options.write_page_checksum)
+        return frame(self.leaf.descriptor.dotted_path, pages, levels, values, self.format)
 
     def dictionary_page(self, dictionary: Dictionary | None) -> tuple[list[Any], int, int]:
         """The dictionary page: its parts, its size in the file, and that before compression, both with the header."""
         if dictionary is None:
             return [], 0, 0
         page = dictionary.page.data
-        body = page if self.codec is None else self.codec.compress(page)
+        form = self.format
+        body = page if form.codec is None else form.codec.compress(page)
         header = thrift.encode(
             PageHeader(
                 type=PageType.DICTIONARY_PAGE,
                 uncompressed_page_size=len(page),
                 compressed_page_size=len(body),
-                crc=_signed_crc32(body) if self.options.write_page_checksum else None,
+                crc=checksum(body) if form.checksums else None,
                 dictionary_page_header=DictionaryPageHeader(dictionary.num_entries, Encoding.PLAIN),
             )
         )
         return [header, body], len(header) + len(body), len(header) + len(page)
-
-
-def _signed_crc32(body: Any) -> int:
-    value = zlib.crc32(body)
-    return value - (1 << 32) if value >= 1 << 31 else value
 
 
 def _join(tables: list[Pages]) -> Pages:

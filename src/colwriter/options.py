@@ -103,7 +103,6 @@ _FIXED: dict[str, tuple[Any, ...]] = {
     "allow_truncated_timestamps": (False,),
     "bloom_filter_options": (None,),
     "coerce_timestamps": (None,),
-    "data_page_version": ("1.0",),
     "encryption_properties": (None,),
     "flavor": (None,),
     "store_decimal_as_integer": (False,),
@@ -152,6 +151,12 @@ def _parse_encoding(value: object) -> Encoding:
     )
 
 
+def _parse_version(value: object) -> int:
+    if value in ("1.0", "2.0"):
+        return 1 if value == "1.0" else 2
+    raise InvalidOptionError(f"data_page_version: expected '1.0' or '2.0', found {value!r}")
+
+
 def _positive(option: str, value: object, default: int, largest: int = 1 << 62) -> int:
     if value is None:
         return default
@@ -166,6 +171,7 @@ class WriterOptions:
 
     row_group_size: int
     data_page_size: int
+    data_page_version: int
     max_rows_per_page: int
     dictionary_pagesize_limit: int
     store_schema: bool
@@ -192,6 +198,7 @@ class WriterOptions:
         write_statistics: object = True,
         column_encoding: object = None,
         data_page_size: object = None,
+        data_page_version: object = "1.0",
         max_rows_per_page: object = None,
         dictionary_pagesize_limit: object = None,
         store_schema: bool = True,
@@ -209,6 +216,7 @@ class WriterOptions:
         return cls(
             row_group_size=_positive("row_group_size", row_group_size, DEFAULT_ROW_GROUP_SIZE),
             data_page_size=_positive("data_page_size", data_page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
+            data_page_version=_parse_version(data_page_version),
             max_rows_per_page=_positive("max_rows_per_page", max_rows_per_page, DEFAULT_PAGE_ROWS),
             dictionary_pagesize_limit=_positive(
                 "dictionary_pagesize_limit", dictionary_pagesize_limit, DEFAULT_DICTIONARY_SIZE, MAX_PAGE_SIZE

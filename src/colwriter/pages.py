@@ -2,41 +2,33 @@
 
 A stage is one function. It takes what the stage before made, and changes nothing that it was given:
 ``paginate`` → ``Pages``, ``count_levels`` → ``Histograms``, ``encode_levels`` → ``EncodedLevels``, a values encoder of
-``colwriter.encodings`` → ``EncodedValues``, ``frame`` → ``FramedPages``.
+``colwriter.encodings`` → ``EncodedValues``, ``colwriter.framing.frame`` → ``FramedPages``.
 """
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.errors import InvalidDataError
 from colwriter.levels import EMPTY, LeafColumn
 from colwriter.metadata import Encoding
 
 __all__ = [
     "EncodedLevels",
     "EncodedValues",
-    "FramedPages",
     "Histograms",
     "Pages",
     "bit_width",
     "count_levels",
     "encode_levels",
-    "frame",
     "paginate",
 ]
 
 Int64s = NDArray[np.int64]
-# Page sizes are int32 in the page header.
-MAX_PAGE_BYTES = (1 << 31) - 1
 NO_STARTS: Int64s = np.empty(0, np.int64)
 # Up to this many levels are cheaper to count one by one, by comparison; see docs/performance.md.
 COMPARED_LEVELS = 24
@@ -190,8 +182,8 @@ class EncodedLevels:
 
     @property
     def sizes(self) -> Int64s | int:
-        """Bytes in the page: a length of four bytes, then the levels (data page V1)."""
-        return 4 + np.diff(self.starts) if len(self.starts) else 0
+        """Bytes in each page, with the length in front that data page V1 has."""
+        return kernels.framing.LENGTH_PREFIX + np.diff(self.starts) if len(self.starts) else 0
 
 
 NO_LEVELS = EncodedLevels(EMPTY, NO_STARTS)
@@ -246,75 +238,3 @@ class EncodedValues:
 def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Int64s:
     """Bytes to leave free before the values of each page."""
     return np.full(len(pages), kernels.framing.MAX_HEADER, np.int64) + levels[0].sizes + levels[1].sizes
-
-
-@dataclass(frozen=True, slots=True)
-class FramedPages:
-    """Pages as they stand in the file: ``parts`` follow one another, and page i is ``sizes[i]`` of their bytes.
-
-    ``sizes`` hold the header; ``uncompressed_size`` is that of all pages, headers too.
-    """
-
-    parts: list[Any]
-    sizes: Int64s
-    uncompressed_size: int
-
-
-def frame(
-    leaf: LeafColumn,
-    pages: Pages,
-    levels: tuple[EncodedLevels, EncodedLevels],
-    values: EncodedValues,
-    codec: pa.Codec | None,
-    checksum: bool,
-) -> FramedPages:
-    """Put levels before values, compress, and put headers before bodies."""
-    repetition, definition = levels
-    bodies = np.empty(len(pages), np.int64)
-    kernels.framing.place_levels(
-        repetition.data,
-        repetition.starts,
-        definition.data,
-        definition.starts,
-        values.starts,
-        values.data,
-        bodies,
-    )
-    uncompressed = values.ends - bodies
-    largest = int(uncompressed.max(initial=0))
-    if largest > MAX_PAGE_BYTES:
-        raise InvalidDataError(
-            f"{leaf.descriptor.dotted_path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}"
-        )
-    memory = values.data.data
-    contents = [memory[start:end] for start, end in zip(bodies.tolist(), values.ends.tolist(), strict=True)]
-    compressed = uncompressed
-    if codec is not None:
-        contents = [codec.compress(body) for body in contents]
-        compressed = np.array([len(body) for body in contents], np.int64)
-    checksums = NO_STARTS
-    if checksum:
-        # CRC-32 as zlib computes it, stored as a signed number (parquet.thrift, PageHeader.crc).
-        checksums = np.array([zlib.crc32(body) for body in contents], np.uint32).astype(np.int32).astype(np.int64)
-    if codec is None:
-        headers, ends = values.data, bodies
-    else:
-        room = kernels.framing.MAX_HEADER
-        headers, ends = (
-            np.empty(len(pages) * room, np.uint8),
-            np.arange(1, len(pages) + 1, dtype=np.int64) * room,
-        )
-    starts = np.empty(len(pages), np.int64)
-    kernels.framing.write_data_page_headers(
-        pages.num_levels, int(values.encoding), uncompressed, compressed, checksums, headers, ends, starts
-    )
-    header_sizes = ends - starts
-    parts: list[Any]
-    if codec is None:
-        parts = [memory[start:end] for start, end in zip(starts.tolist(), values.ends.tolist(), strict=True)]
-    else:
-        parts = []
-        header_memory = headers.data
-        for start, end, body in zip(starts.tolist(), ends.tolist(), contents, strict=True):
-            parts += header_memory[start:end], body
-    return FramedPages(parts, header_sizes + compressed, int((header_sizes + uncompressed).sum()))

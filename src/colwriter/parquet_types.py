@@ -239,7 +239,7 @@ _LEVELS: dict[int | None, tuple[int, int]] = {
     FieldRepetitionType.REPEATED: (1, 1),
 }
 # Each path repeats the names above it, so that a small hostile footer could ask for very many characters.
-_MAX_PATH_CHARACTERS = 1 << 28
+_MAX_PATH_CHARACTERS = 1 << 26
 
 
 def leaf_levels(schema: Sequence[SchemaElement]) -> list[Leaf]:
