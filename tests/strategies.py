@@ -174,17 +174,15 @@ class _Builder:
 
     def _variable(self, pa_type: pa.DataType, rows: list[Any], validity: pa.Buffer | None) -> pa.Array:
         """Strings, lists and maps: offsets into something longer."""
-        is_text = pa_type in TEXT
-        shown = [self._junk(pa_type) if row is None else row for row in rows]
-        parts = [row.encode() if is_text and row else row or [] for row in shown]
-        junk = [self._junk(pa_type) or [] for _ in range(2)]
-        before, after = (part.encode() if is_text and part else part for part in junk)
+        shown = [self._junk(pa_type) if row is None else row for row in (None, *rows, None)]
+        parts = [row.encode() if isinstance(row, str) else row or [] for row in shown]
+        before, *parts, after = parts
         offsets = [len(before)]
         for part in parts:
             offsets.append(offsets[-1] + len(part))
         code = "q" if any(is_large(pa_type) for is_large in LARGE) else "i"
         buffers = [validity, self._buffer(struct.pack(f"<{len(offsets)}{code}", *offsets))]
-        if is_text or pa_type in BYTES:
+        if pa_type in TEXT or pa_type in BYTES:
             buffers.append(self._buffer(b"".join(bytes(part) for part in (before, *parts, after))))
             return pa.Array.from_buffers(pa_type, len(rows), buffers)
         items = [item for part in (before, *parts, after) for item in part]

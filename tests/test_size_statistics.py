@@ -45,7 +45,7 @@ def test_random_columns(case: strategies.Case, level: str, options: dict[str, An
     _check(case.field, case.rows, case.table, level, **options)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(strategies.cases(max_depth=2, max_rows=12), min_size=2, max_size=4), strategies.writer_options())
 def test_columns_do_not_meet_each_other(cases: list[strategies.Case], options: dict[str, Any]) -> None:
     num_rows = min(len(case.rows) for case in cases)
@@ -65,7 +65,7 @@ def test_columns_do_not_meet_each_other(cases: list[strategies.Case], options: d
         assert [value for part in parts for value in part.values] == leaf.values
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.cases(max_depth=3), st.data())
 def test_the_chunk_statistics_do_not_depend_on_layout_or_pages(case: strategies.Case, data: st.DataObject) -> None:
     plain = strategies.build(case.field.type, case.rows, strategies.PLAIN_LAYOUT)
@@ -130,6 +130,7 @@ BIG: dict[str, tuple[pa.DataType, Callable[[], list[Any]]]] = {
         pa.list_(pa.string()),
         lambda: [[None if v is None else "x" * v for v in _optional(20_000, 0.3, 9, 2)]],
     ),
+    "one row of 70000 elements": (pa.list_(pa.int64()), lambda: [_optional(70_000, 0.4, 2**20, 9)]),
     "rows around one of 20000 elements": (
         pa.list_(pa.int64()),
         lambda: [[1], None, _optional(20_000, 0.3, 10**6, 3), [], [2, None]],

@@ -17,11 +17,9 @@ from colwriter.encodings.dictionary import Dictionary
 from colwriter.framing import FramedPages, PageFormat, checksum, frame
 from colwriter.levels import LeafColumn
 from colwriter.metadata import (
-    ColumnIndex,
     ColumnMetaData,
     DictionaryPageHeader,
     Encoding,
-    OffsetIndex,
     PageEncodingStats,
     PageHeader,
     PageType,
@@ -30,7 +28,7 @@ from colwriter.metadata import (
     Type,
 )
 from colwriter.options import ColumnOptions, SizeStatisticsLevel, WriterOptions
-from colwriter.page_index import PageBounds, column_index, offset_index
+from colwriter.page_index import ByteArrayBounds, NumberBounds, PageBounds, column_index, offset_index
 from colwriter.pages import (
     EncodedValues,
     PageLimits,
@@ -64,7 +62,7 @@ class EncodedChunk:
     encoding_stats: tuple[PageEncodingStats, ...]
     statistics: Statistics | None
     size_statistics: SizeStatistics | None
-    column_index: ColumnIndex | None
+    column_index: bytes | None
 
     @property
     def compressed_size(self) -> int:
@@ -89,8 +87,8 @@ class EncodedChunk:
             size_statistics=self.size_statistics,
         )
 
-    def offset_index(self, offset: int) -> OffsetIndex:
-        """Offset index of the chunk, written at ``offset`` of the file."""
+    def offset_index(self, offset: int) -> bytes:
+        """Encoded offset index of the chunk, written at ``offset`` of the file."""
         per_page = self.options.size_statistics_level is SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK
         value_bytes = self.value_bytes if per_page else None
         return offset_index(offset + self.dictionary_page_size, self.page_sizes, self.first_rows, value_bytes)
@@ -125,9 +123,9 @@ def encode_column_chunk(leaf: LeafColumn, options: WriterOptions, column: Column
     statistics = index = None
     if column.write_statistics:
         bounds = _bounds(leaf, segments)
-        statistics = chunk_statistics(int(pages.null_counts.sum()), *bounds.chunk_bounds())
+        statistics = chunk_statistics(int(pages.null_counts.sum()), *bounds.of_chunk())
         if options.write_page_index:
-            index = column_index(pages, bounds, histograms if per_page else None)
+            index = column_index(pages, bounds, histograms if per_page else None, arena)
     return EncodedChunk(
         descriptor=leaf.descriptor,
         options=column,
@@ -246,9 +244,8 @@ def _bounds(leaf: LeafColumn, segments: list[_Segment]) -> PageBounds:
     minima = np.concatenate([segment.values.minima for segment in segments])[filled]
     maxima = np.concatenate([segment.values.maxima for segment in segments])[filled]
     if leaf.descriptor.physical_type is not Type.BYTE_ARRAY:
-        return PageBounds(minima, maxima, leaf.values.dtype.newbyteorder("<").str, False)
-    is_string = leaf.descriptor.is_string
-    return PageBounds(_byte_arrays(leaf, minima), _byte_arrays(leaf, maxima), None, is_string)
+        return NumberBounds(minima, maxima, leaf.values.dtype.newbyteorder("<").str)
+    return ByteArrayBounds(_byte_arrays(leaf, minima), _byte_arrays(leaf, maxima), leaf.descriptor.is_string)
 
 
 def _byte_arrays(leaf: LeafColumn, slots: Int64s) -> list[bytes]:

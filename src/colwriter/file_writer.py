@@ -274,9 +274,8 @@ def _write_chunk(sink: Sink, chunk: EncodedChunk, options: WriterOptions) -> _Wr
     offset = sink.position
     for part in chunk.parts:
         sink.write(part)
-    offset_index = thrift.encode(chunk.offset_index(offset)) if options.write_page_index else None
-    column_index = None if chunk.column_index is None else thrift.encode(chunk.column_index)
-    return _WrittenChunk(chunk.column_metadata(offset), column_index, offset_index)
+    offset_index = chunk.offset_index(offset) if options.write_page_index else None
+    return _WrittenChunk(chunk.column_metadata(offset), chunk.column_index, offset_index)
 
 
 def _write_index(sink: Sink, index: bytes | None) -> tuple[int | None, int | None]:

@@ -88,11 +88,22 @@ def _repeats(bitmap: Bytes, bit: Int, end: Int, value: Int) -> Int:
 
 
 @kernel
+def _runs_of_24(word: Int) -> Int:
+    """Where 24 ones start in ``word``, all of them in it."""
+    word &= word >> np.uint64(1)
+    word &= word >> np.uint64(2)
+    word &= word >> np.uint64(4)
+    return word & (word >> np.uint64(8)) & (word >> np.uint64(16))
+
+
+@kernel
 def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
     """Encode the definition levels of an optional flat column, which are the bits of its validity bitmap.
 
     ``level_starts`` int64[pages + 1]: first level of each page; level i is bit ``bit_offset + i``.
     ``out_starts`` int64[pages + 1] takes where each page's bytes start in ``out``. Returns the bytes written.
+
+    Up to five groups are stored at once, as many as come before the next repeated run (24 is ``minimum_run(1)``).
     """
     position = 0
     for page in range(len(level_starts) - 1):
@@ -103,35 +114,36 @@ def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Byt
         position += 1
         groups = 0
         while bit < end:
+            left = end - bit
             word = bits_at(bitmap, bit)
-            known = 64  # bits of `word` that are bits of the bitmap
-            while known >= 24 and bit < end:
-                left = end - bit
-                value = np.uint64(0) - (word & np.uint64(1))
-                run = min(count_trailing_zeros(word ^ value), known, left)
-                if run >= 24 or (run == left and groups == 0):
-                    if run == known:
-                        run += _repeats(bitmap, bit + run, end, value)
-                    position = _close_groups(out, header, position, groups)
-                    position = _write_run(out, position, run, np.int64(value & np.uint64(1)), 1)
-                    header = position
-                    position += 1
-                    groups = 0
-                    bit += run
-                    break
-                if left < 8:
-                    word &= (np.uint64(1) << np.uint64(left)) - np.uint64(1)
-                out[position] = np.uint8(word & np.uint64(255))
+            value = np.uint64(0) - (word & np.uint64(1))
+            run = min(count_trailing_zeros(word ^ value), left)
+            if run >= 24 or (run == left and groups == 0):
+                if run == 64:
+                    run += _repeats(bitmap, bit + run, end, value)
+                position = _close_groups(out, header, position, groups)
+                position = _write_run(out, position, run, np.int64(value & np.uint64(1)), 1)
+                header = position
                 position += 1
-                groups += 1
-                if groups == MAX_GROUPS:
-                    position = _close_groups(out, header, position, groups)
-                    header = position
-                    position += 1
-                    groups = 0
-                bit += 8
-                word >>= np.uint64(8)
-                known -= 8
+                groups = 0
+                bit += run
+                continue
+            # A run that starts in group k is seen whole if it starts at bit 40 or before.
+            starts = (_runs_of_24(word) | _runs_of_24(~word)) & np.uint64(0x0000010101010100)
+            count = min(count_trailing_zeros(starts | np.uint64(1 << 48)) >> 3, MAX_GROUPS - groups)
+            if left < 8 * count:
+                count = (left + 7) >> 3
+                if left < 8 * count:
+                    word &= (np.uint64(1) << np.uint64(left)) - np.uint64(1)
+            store_u64(out, position, word)
+            position += count
+            groups += count
+            bit += 8 * count
+            if groups == MAX_GROUPS:
+                position = _close_groups(out, header, position, groups)
+                header = position
+                position += 1
+                groups = 0
         position = _close_groups(out, header, position, groups)
     out_starts[len(level_starts) - 1] = position
     return position

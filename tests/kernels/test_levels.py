@@ -1,0 +1,167 @@
+"""Shredding, pagination and histograms against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from colwriter.kernels import bits, histogram, pagination, shredding
+
+# 64-bit words, blocks of 256 (row starts) and of 32768 levels (lane counters), 8192 rows a step.
+EDGES = sorted({max(n + d, 0) for n in (0, 8, 64, 128, 256, 8192, 32_768, 65_536) for d in (-1, 0, 1, 9)})
+
+
+def bitmap(values: np.ndarray, offset: int) -> np.ndarray:
+    return np.packbits(np.concatenate([np.ones(offset, np.uint8), values.astype(np.uint8)]), bitorder="little")
+
+
+@pytest.mark.parametrize("count", EDGES)
+@pytest.mark.parametrize("max_level", [1, 2, 3, 8, 255])
+def test_histograms_agree_with_a_plain_count(count: int, max_level: int) -> None:
+    rng = np.random.default_rng(count + max_level)
+    # Skewed: most levels are the largest, as in real columns.
+    levels = np.where(rng.random(count) < 0.8, max_level, rng.integers(0, max_level + 1, count)).astype(np.uint8)
+    starts = np.array(sorted({0, count // 7, count // 2, count}), np.int64)
+    expected = [np.bincount(levels[a:b], minlength=max_level + 1) for a, b in zip(starts, starts[1:], strict=False)]
+    for partials in (1, 2, 4, 8):
+        counted = np.full((len(starts) - 1, max_level + 1), -1, np.int64)
+        scratch = np.zeros(partials * (max_level + 1), np.int64)
+        histogram.count_levels(levels, starts, partials, scratch, counted)
+        assert np.array_equal(counted, np.reshape(expected, counted.shape))
+        assert not scratch.any()
+    compared = np.full((len(starts) - 1, max_level + 1), -1, np.int64)
+    for level in range(max_level + 1):
+        histogram.count_level(levels, starts, level, compared)
+    assert np.array_equal(compared, np.reshape(expected, compared.shape))
+
+
+@pytest.mark.parametrize(
+    ("max_level", "levels", "expected"),
+    [
+        # apache/arrow size_statistics_test.cc, and the trigger of apache/arrow #50778 (a block counted twice).
+        (1, [0, 1, 1, 1, 0], [2, 3]),
+        (2, [0, 1, 2, 2, 0], [2, 1, 2]),
+        (1, [0] * 16_384 + [1] * 16_384, [16_384, 16_384]),
+        (1, [1] * 16_384 + [0], [1, 16_384]),
+        (1, [0] + [1] * 32_768, [1, 32_768]),
+    ],
+)
+def test_known_histograms(max_level: int, levels: list[int], expected: list[int]) -> None:
+    array = np.array(levels, np.uint8)
+    starts = np.array([0, len(array)], np.int64)
+    counted = np.zeros((1, max_level + 1), np.int64)
+    histogram.count_levels(array, starts, 4, np.zeros(4 * (max_level + 1), np.int64), counted)
+    assert counted.tolist() == [expected]
+    for level in range(max_level + 1):
+        histogram.count_level(array, starts, level, counted)
+    assert counted.tolist() == [expected]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 300), st.integers(0, 70), st.integers(0, 2**32))
+def test_bits(count: int, offset: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, 2, count)
+    data = bitmap(values, offset)
+    for bit in range(count):
+        word = int(bits.bits_at(data, offset + bit))
+        known = values[bit : bit + 64]
+        assert [(word >> k) & 1 for k in range(len(known))] == known.tolist()
+        some = min(len(known), 17)
+        assert int(bits.valid_slots(data, offset + bit, some)) == word & ((1 << some) - 1)
+    assert int(bits.valid_slots(data[:0], 0, 64)) == 2**64 - 1
+    for start, end in [(0, count), (count // 3, count), (count // 3, 2 * count // 3), (count, count)]:
+        assert pagination.count_valid(data, offset + start, offset + end) == values[start:end].sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 300), st.integers(0, 20), st.integers(0, 2**32))
+def test_validity_levels(count: int, offset: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, 2, count)
+    out = np.full(count + shredding.PADDING, 99, np.uint8)
+    shredding.validity_levels(bitmap(values, offset), offset, count, 3, out)
+    assert out[:count].tolist() == (values + 3).tolist()
+
+
+def naive_pages(
+    sizes: list[int], levels: list[int], values: list[int], max_rows: int, limit: int, stop_value: int
+) -> list[int]:
+    """First row of each page, and the end: a page takes rows while it is within limits, and one row at least."""
+    fences, used, seen = [0], 0, 0
+    for row, size in enumerate(sizes):
+        if seen + values[row] > stop_value:
+            break
+        if row > fences[-1] and (row - fences[-1] >= max_rows or used + size > limit):
+            fences.append(row)
+            used = 0
+        used += size
+        seen += values[row]
+    else:
+        row = len(sizes)
+    return [*fences, row] if row > fences[-1] else fences
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(0, 400),
+    st.sampled_from([1, 7, 100, 1 << 40]),
+    st.sampled_from([1, 64, 1000, 1 << 40]),
+    st.sampled_from([0, 10, 1 << 40]),
+    st.integers(0, 15),
+    st.integers(0, 2**32),
+)
+def test_pages_of_flat_byte_arrays(
+    count: int, max_rows: int, limit: int, stop_value: int, offset: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    valid = rng.integers(0, 2, count)
+    lengths = rng.integers(0, 30, count) * valid
+    offsets = np.concatenate([[5], 5 + np.cumsum(lengths)]).astype(np.int32)
+    sizes = [1 + int(v) * (32 + 8 * int(n)) for v, n in zip(valid, lengths, strict=True)]
+    fences = np.zeros((4, count + 3), np.int64)
+    none = np.zeros(0, np.uint8)
+    pages = pagination.paginate(
+        none, none, 0, bitmap(valid, offset), offset, offsets, 1, 32, max_rows, 8 * limit, stop_value, count, *fences
+    )
+    expected = naive_pages(sizes, [1] * count, valid.tolist(), max_rows, 8 * limit, stop_value)
+    assert fences[0, : pages + 1].tolist() == expected
+    assert fences[1, : pages + 1].tolist() == fences[2, : pages + 1].tolist() == expected
+    assert fences[3, : pages + 1].tolist() == [int(valid[:row].sum()) for row in expected]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(0, 300),
+    st.sampled_from([1, 7, 100, 1 << 40]),
+    st.sampled_from([1, 64, 1000, 1 << 40]),
+    st.sampled_from([1, 4, 400]),
+    st.integers(0, 2**32),
+)
+def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, longest: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, longest + 1, count)
+    levels = np.maximum(lengths, 1)
+    first = np.concatenate([[0], np.cumsum(levels)])
+    repetition = np.ones(first[-1], np.uint8)
+    repetition[first[:-1]] = 0
+    definition = np.ones(first[-1], np.uint8)
+    definition[first[:-1][lengths == 0]] = 0
+    sizes = [int(n) * 2 + int(v) * 64 for n, v in zip(levels, lengths, strict=True)]
+    fences = np.zeros((4, count + 3), np.int64)
+    offsets = np.zeros(0, np.int32)
+    none = np.zeros(0, np.uint8)
+    pages = pagination.paginate(
+        repetition, definition, 1, none, 0, offsets, 2, 64, max_rows, 8 * limit, 1 << 60, count, *fences
+    )
+    expected = naive_pages(sizes, levels.tolist(), lengths.tolist(), max_rows, 8 * limit, 1 << 60)
+    assert fences[0, : pages + 1].tolist() == expected
+    assert fences[1, : pages + 1].tolist() == first[expected].tolist()
+    assert fences[2, : pages + 1].tolist() == [int(lengths[:row].sum()) for row in expected]
+
+
+def test_too_many_pages_is_a_status() -> None:
+    fences = np.zeros((4, 3), np.int64)
+    none = np.zeros(0, np.uint8)
+    result = pagination.paginate(none, none, 0, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, *fences)
+    assert result == pagination.TOO_MANY_PAGES

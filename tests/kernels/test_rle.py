@@ -1,0 +1,154 @@
+"""The RLE/bit-packed hybrid: golden bytes, an independent decoder, and sizes around every internal constant."""
+
+from __future__ import annotations
+
+import naive.encodings as oracle
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from colwriter.kernels import rle
+
+# Bit-packed groups of 8; headers of one byte below 64 groups, of two up to 8191; minimum runs 8, 16, 24; words of 64 bits.
+EDGES = sorted(
+    {
+        max(n + d, 0)
+        for n in (0, 8, 16, 24, 32, 63 * 8, 64 * 8, 65 * 8, 8191 * 8, 8192 * 8, 1 << 14)
+        for d in (-9, -1, 0, 1, 7)
+    }
+)
+
+
+def decode(data: bytes, width: int, count: int) -> list[int]:
+    """The values of a page, which must be these runs and nothing else."""
+    decoded = oracle.hybrid(bytes(data), width, count)
+    assert decoded.end == len(data)
+    assert not decoded.problems
+    return decoded.values
+
+
+def page_starts(cuts: list[int], count: int) -> np.ndarray:
+    return np.array(sorted({0, count, *(c % (count + 1) for c in cuts)}), np.int64)
+
+
+def encode_levels(levels: np.ndarray, width: int, starts: np.ndarray) -> list[bytes]:
+    padded = np.concatenate([levels, np.full(rle.LEVEL_PADDING, 0xAA, np.uint8)])
+    out = np.full(rle.hybrid_bound(len(levels), len(starts) - 1, width), 0x55, np.uint8)
+    fences = np.zeros(len(starts), np.int64)
+    size = rle.encode_levels(padded, starts, width, out, fences)
+    assert fences[-1] == size <= len(out)
+    return [out[a:b].tobytes() for a, b in zip(fences, fences[1:], strict=False)]
+
+
+def encode_bitmap(bits: np.ndarray, offset: int, starts: np.ndarray) -> list[bytes]:
+    bitmap = np.packbits(np.concatenate([np.ones(offset, np.uint8), bits]), bitorder="little")
+    out = np.full(rle.hybrid_bound(len(bits), len(starts) - 1, 1), 0x55, np.uint8)
+    fences = np.zeros(len(starts), np.int64)
+    size = rle.encode_bitmap(bitmap, offset, starts, out, fences)
+    assert fences[-1] == size <= len(out)
+    return [out[a:b].tobytes() for a, b in zip(fences, fences[1:], strict=False)]
+
+
+def encode_indices(indices: np.ndarray, width: int, starts: np.ndarray) -> list[bytes]:
+    pages = len(starts) - 1
+    lead = np.arange(pages, dtype=np.int64) * 7 + 3
+    out = np.full(rle.hybrid_bound(len(indices), pages, width) + int(lead.sum()) + 64, 0x55, np.uint8)
+    begin, end = np.zeros((2, pages), np.int64)
+    rle.encode_indices(indices, starts, width, lead, 1, out, begin, end)
+    previous = 0
+    for page in range(pages):
+        assert begin[page] >= previous + lead[page]
+        previous = end[page]
+    return [out[a:b].tobytes() for a, b in zip(begin, end, strict=True)]
+
+
+def runs(rng: np.random.Generator, count: int, values: int, longest: int) -> np.ndarray:
+    """Values in runs of random lengths: never periodic."""
+    if count == 0:
+        return np.zeros(0, np.int64)
+    lengths = rng.integers(1, longest + 1, count)
+    return np.repeat(rng.integers(0, values, count), lengths)[:count]
+
+
+def test_golden_specification_example() -> None:
+    """Encodings.md: the numbers 0 to 7 in three bits are 10001000 11000110 11111010, after the header of one group."""
+    levels = np.arange(8, dtype=np.uint8)
+    assert encode_levels(levels, 3, np.array([0, 8]))[0] == bytes([0x03, 0b10001000, 0b11000110, 0b11111010])
+
+
+def test_golden_runs() -> None:
+    one = np.ones(100, np.uint8)
+    assert encode_levels(one, 1, np.array([0, 100])) == [bytes([0xC8, 0x01, 0x01])]
+    assert encode_bitmap(one, 3, np.array([0, 100])) == [bytes([0xC8, 0x01, 0x01])]
+    assert encode_indices(np.full(100, 300, np.int32), 9, np.array([0, 100])) == [bytes([9, 0xC8, 0x01, 0x2C, 0x01])]
+    # 16 levels that differ: one bit-packed run of two groups.
+    alternating = np.arange(16, dtype=np.uint8) % 2
+    assert encode_levels(alternating, 1, np.array([0, 16])) == [bytes([0x05, 0xAA, 0xAA])]
+    assert encode_bitmap(alternating, 5, np.array([0, 16])) == [bytes([0x05, 0xAA, 0xAA])]
+
+
+def test_constant_pages() -> None:
+    out = np.zeros(100, np.uint8)
+    fences = np.zeros(3, np.int64)
+    rle.encode_constant(3, np.array([0, 5, 70_000]), out, fences)
+    assert decode(out[fences[0] : fences[1]], 2, 5) == [3] * 5
+    assert decode(out[fences[1] : fences[2]], 2, 69_995) == [3] * 69_995
+
+
+@pytest.mark.parametrize("longest", [1, 12, 40, 3000])
+@pytest.mark.parametrize("count", EDGES)
+def test_sizes_around_constants(count: int, longest: int) -> None:
+    rng = np.random.default_rng(count * 31 + longest)
+    starts = page_starts([count // 3], count)
+    for width in (1, 2, 5):
+        levels = runs(rng, count, 1 << width, longest).astype(np.uint8)
+        for page, data in enumerate(encode_levels(levels, width, starts)):
+            a, b = starts[page], starts[page + 1]
+            assert decode(data, width, b - a) == levels[a:b].tolist()
+    bits = runs(rng, count, 2, longest).astype(np.uint8)
+    for page, data in enumerate(encode_bitmap(bits, 5, starts)):
+        a, b = starts[page], starts[page + 1]
+        assert decode(data, 1, b - a) == bits[a:b].tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2000),
+    st.integers(1, 8),
+    st.integers(0, 70),
+    st.lists(st.integers(0, 2000), max_size=4),
+    st.sampled_from([1, 3, 9, 30, 300]),
+    st.integers(0, 2**32),
+)
+def test_levels_and_bitmaps(count: int, width: int, offset: int, cuts: list[int], longest: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    starts = page_starts(cuts, count)
+    levels = runs(rng, count, 1 << width, longest).astype(np.uint8)
+    for page, data in enumerate(encode_levels(levels, width, starts)):
+        a, b = starts[page], starts[page + 1]
+        assert decode(data, width, b - a) == levels[a:b].tolist()
+        assert len(data) <= (b - a + 7) // 8 * width + 2 * ((b - a) // 65_528 + 1)
+    bits = levels & 1
+    for page, data in enumerate(encode_bitmap(bits, offset, starts)):
+        a, b = starts[page], starts[page + 1]
+        assert decode(data, 1, b - a) == bits[a:b].tolist()
+        assert len(data) <= (b - a + 7) // 8 + 2 * ((b - a) // 65_528 + 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 1500),
+    st.integers(1, 31),
+    st.lists(st.integers(0, 1500), max_size=4),
+    st.sampled_from([1, 3, 9, 30, 300]),
+    st.integers(0, 2**32),
+)
+def test_indices(count: int, width: int, cuts: list[int], longest: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    starts = page_starts(cuts, count)
+    indices = runs(rng, count, 1 << width, longest).astype(np.int32)
+    for page, data in enumerate(encode_indices(indices, width, starts)):
+        a, b = starts[page], starts[page + 1]
+        assert data[0] == width
+        assert decode(data[1:], width, b - a) == indices[a:b].tolist()

@@ -1,0 +1,179 @@
+"""PLAIN values, bounds and dictionaries against plain Python."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from colwriter.kernels import dictionary, plain
+
+
+def bitmap(valid: np.ndarray, offset: int) -> np.ndarray:
+    return np.packbits(np.concatenate([np.ones(offset, np.uint8), valid.astype(np.uint8)]), bitorder="little")
+
+
+def byte_arrays(values: list[bytes], dtype: type = np.int32) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets that do not start at 0, and data without a byte to spare behind the last value."""
+    data = np.frombuffer(b"?" * 3 + b"".join(values), np.uint8)
+    return np.cumsum([3, *map(len, values)]).astype(dtype), data
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+@pytest.mark.parametrize("null_share", [0.0, 0.05, 0.5, 0.95, 1.0])
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 127, 1000])
+def test_fixed(count: int, null_share: float, dtype: type) -> None:
+    rng = np.random.default_rng(count)
+    info = np.iinfo(dtype)
+    values = rng.integers(info.min, info.max, count, dtype=dtype)
+    valid = rng.random(count) >= null_share
+    starts = np.array(sorted({0, count // 3, count}), np.int64)
+    pages = len(starts) - 1
+    lead = np.full(pages, 100, np.int64)
+    out = np.zeros((count + (pages + 1) * 32 + 64), dtype)
+    begin, end = np.zeros((2, pages), np.int64)
+    plain.encode_fixed(values, bitmap(valid, 3), 3, starts, lead, 64, out, begin, end)
+    least, greatest = np.full(pages, 7, np.int64), np.full(pages, 7, np.int64)
+    width = values.itemsize
+    plain.min_max_fixed(out, begin // width, end // width, least, greatest)
+    for page in range(pages):
+        kept = values[starts[page] : starts[page + 1]][valid[starts[page] : starts[page + 1]]]
+        assert begin[page] % 64 == 0
+        assert out.view(np.uint8)[begin[page] : end[page]].tobytes() == kept.tobytes()
+        if len(kept):
+            assert (least[page], greatest[page]) == (kept.min(), kept.max())
+    plain.encode_fixed(values, np.zeros(0, np.uint8), 0, starts, lead, 64, out, begin, end)
+    for page in range(pages):
+        expected = values[starts[page] : starts[page + 1]].tobytes()
+        assert out.view(np.uint8)[begin[page] : end[page]].tobytes() == expected
+
+
+# Lengths around the eight-byte words and the sixteen bytes that are copied at once.
+VALUES = st.lists(
+    st.one_of(
+        st.binary(max_size=40),
+        st.sampled_from([b"", b"\x00", b"a", b"a\x00", b"abcdefgh", b"abcdefgh\x00", b"abcdefgi", b"\xff" * 17]),
+    ),
+    max_size=120,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(VALUES, st.integers(0, 12), st.integers(0, 2**32), st.sampled_from([np.int32, np.int64]))
+def test_byte_arrays(values: list[bytes], offset: int, seed: int, dtype: type) -> None:
+    valid = np.random.default_rng(seed).random(len(values)) < 0.8
+    offsets, data = byte_arrays(values, dtype)
+    starts = np.array(sorted({0, len(values) // 3, len(values)}), np.int64)
+    pages = len(starts) - 1
+    lead = np.full(pages, 9, np.int64)
+    out = np.zeros(len(data) + 4 * len(values) + int(lead.sum()) + plain.OUT_PADDING, np.uint8)
+    begin, end, least, greatest, total = np.zeros((5, pages), np.int64)
+    bits = bitmap(valid, offset)
+    plain.encode_byte_arrays(offsets, data, bits, offset, starts, lead, 1, True, out, begin, end, least, greatest)
+    plain.sum_lengths(offsets, bits, offset, starts, total)
+    for page in range(pages):
+        slots = [k for k in range(starts[page], starts[page + 1]) if valid[k]]
+        kept = [values[k] for k in slots]
+        assert out[begin[page] : end[page]].tobytes() == b"".join(struct.pack("<I", len(v)) + v for v in kept)
+        assert total[page] == sum(map(len, kept))
+        if kept:
+            assert values[least[page]] == min(kept)
+            assert values[greatest[page]] == max(kept)
+        else:
+            assert least[page] == greatest[page] == -1
+
+
+@pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [4, 2, 6, 8]])
+def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
+    array = np.array(offsets, np.int32)
+    data = np.zeros(8, np.uint8)
+    none = np.zeros(0, np.uint8)
+    out = np.zeros(500, np.uint8)
+    begin, end, least, greatest = np.zeros((4, 1), np.int64)
+    starts, lead = np.array([0, 3]), np.zeros(1, np.int64)
+    status = plain.encode_byte_arrays(array, data, none, 0, starts, lead, 1, True, out, begin, end, least, greatest)
+    assert status == plain.INVALID_OFFSETS
+    scratch = np.zeros(8, np.uint64)
+    table = np.zeros(dictionary.table_size(8), np.int32)
+    entries, indices = np.zeros(8, np.int64), np.zeros(8, np.int32)
+    assert (
+        dictionary.build_byte_arrays(
+            array, data, none, 0, 0, 3, 1000, table, scratch, scratch.copy(), entries, indices
+        )[0]
+        == dictionary.INVALID_OFFSETS
+    )
+
+
+# The table starts with 1024 slots and grows when half full.
+@pytest.mark.parametrize("distinct", [1, 2, 511, 512, 513, 514, 2049, 5000])
+@pytest.mark.parametrize("max_entries", [1, 512, 10_000])
+def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
+    rng = np.random.default_rng(distinct)
+    pool = rng.integers(-(2**63), 2**63 - 1, distinct, dtype=np.int64)
+    values = np.concatenate([pool, rng.choice(pool, 3000)])
+    valid = rng.random(len(values)) < 0.9
+    table = np.zeros(dictionary.table_size(max_entries), np.int32)
+    entries, indices = np.zeros(max_entries, np.int64), np.zeros(len(values), np.int32)
+    count, indexed = dictionary.build_fixed(
+        values, bitmap(valid, 2), 2, 0, len(values), max_entries, table, entries, indices
+    )
+    expected: dict[int, int] = {}
+    wanted = []
+    for value in values[valid].tolist():
+        if value not in expected and len(expected) == max_entries:
+            break
+        wanted.append(expected.setdefault(value, len(expected)))
+    assert entries[:count].tolist() == list(expected)
+    assert indices[:indexed].tolist() == wanted
+    starts = np.array(sorted({0, indexed // 3, indexed}), np.int64)
+    least, greatest = np.zeros((2, len(starts) - 1), np.int64)
+    seen = np.zeros(count, np.int32)
+    dictionary.min_max_indices_fixed(indices, starts, entries, count, seen, least, greatest)
+    kept = values[valid]
+    for page in range(len(starts) - 1):
+        part = kept[starts[page] : starts[page + 1]]
+        if len(part):
+            assert (least[page], greatest[page]) == (part.min(), part.max())
+
+
+@settings(max_examples=100, deadline=None)
+@given(VALUES, st.integers(0, 200), st.integers(0, 2**32))
+def test_byte_array_dictionary(pool: list[bytes], max_bytes: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = pool + [pool[k] for k in rng.integers(0, len(pool), 50)] if pool else []
+    offsets, data = byte_arrays(values)
+    room = len(values) + 1
+    table = np.zeros(dictionary.table_size(room), np.int32)
+    hashes, heads = np.zeros((2, room), np.uint64)
+    entries, indices = np.zeros(room, np.int64), np.zeros(room, np.int32)
+    none = np.zeros(0, np.uint8)
+    count, indexed, total = dictionary.build_byte_arrays(
+        offsets, data, none, 0, 0, len(values), max_bytes, table, hashes, heads, entries, indices
+    )
+    expected: dict[bytes, int] = {}
+    wanted, used = [], 0
+    for value in values:
+        if value not in expected:
+            if used + 4 + len(value) > max_bytes:
+                break
+            used += 4 + len(value)
+        wanted.append(expected.setdefault(value, len(expected)))
+    assert [values[k] for k in entries[:count]] == list(expected)
+    assert indices[:indexed].tolist() == wanted
+    assert total == sum(len(values[k]) for k in range(indexed))
+    page = np.zeros(used + plain.OUT_PADDING, np.uint8)
+    size = dictionary.write_byte_array_entries(offsets, data, entries, count, page)
+    assert page[:size].tobytes() == b"".join(struct.pack("<I", len(v)) + v for v in expected)
+    starts = np.array(sorted({0, indexed // 3, indexed}), np.int64)
+    least, greatest = np.zeros((2, len(starts) - 1), np.int64)
+    seen = np.zeros(count, np.int32)
+    dictionary.min_max_indices_byte_arrays(offsets, data, indices, starts, entries, count, seen, least, greatest)
+    for k in range(len(starts) - 1):
+        part = values[starts[k] : starts[k + 1]]
+        if part:
+            assert (values[least[k]], values[greatest[k]]) == (min(part), max(part))
+        else:
+            assert least[k] == greatest[k] == -1
