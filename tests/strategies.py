@@ -175,7 +175,7 @@ class _Builder:
     def _variable(self, pa_type: pa.DataType, rows: list[Any], validity: pa.Buffer | None) -> pa.Array:
         """Strings, lists and maps: offsets into something longer."""
         shown = [self._junk(pa_type) if row is None else row for row in (None, *rows, None)]
-        parts = [row.encode() if isinstance(row, str) else row or [] for row in shown]
+        parts: list[Any] = [row.encode() if isinstance(row, str) else row or [] for row in shown]
         before, *parts, after = parts
         offsets = [len(before)]
         for part in parts:

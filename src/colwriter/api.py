@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from colwriter.errors import InvalidDataError
 from colwriter.file_writer import ParquetWriter
 from colwriter.inputs import as_column, as_reader
 from colwriter.metadata import FileMetaData
@@ -46,4 +47,8 @@ def write_column(
     """
     array = as_column(column, name)
     schema = pa.schema([pa.field(name, array.type, nullable)])
-    return write_table(pa.Table.from_arrays([array], schema=schema), where, filesystem=filesystem, **options)
+    try:
+        table = pa.Table.from_arrays([array], schema=schema)
+    except pa.ArrowInvalid as error:
+        raise InvalidDataError(f"{name}: the array is not valid Arrow: {error}") from error
+    return write_table(table, where, filesystem=filesystem, **options)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from colwriter import thrift
 from colwriter.arena import Arena
-from colwriter.compression import make_codec
+from colwriter.compression import compress, make_codec
 from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings import plain
 from colwriter.encodings.dictionary import Dictionary
@@ -207,7 +207,7 @@ class _ChunkWriter:
             return [], 0, 0
         page = dictionary.page.data
         form = self.format
-        body = page if form.codec is None else form.codec.compress(page)
+        body = page if form.codec is None else compress(form.codec, page)
         header = thrift.encode(
             PageHeader(
                 type=PageType.DICTIONARY_PAGE,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import pyarrow as pa
 
 from colwriter.errors import InvalidOptionError
 
-__all__ = ["make_codec"]
+__all__ = ["compress", "make_codec"]
 
 
 @lru_cache(maxsize=64)
@@ -24,3 +25,9 @@ def make_codec(name: str, level: int | None) -> pa.Codec:
     if not low <= level <= high:
         raise InvalidOptionError(f"compression_level: {name} has levels {low} to {high}, found {level}")
     return pa.Codec(name, compression_level=level)
+
+
+def compress(codec: pa.Codec, data: Any) -> memoryview:
+    """The compressed bytes of one page."""
+    # A memoryview of the buffer itself has the length from before it was cut to size; a slice has the right one.
+    return memoryview(codec.compress(data).slice())

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from colwriter import kernels
+from colwriter.compression import compress
 from colwriter.errors import InvalidDataError
 from colwriter.pages import NO_STARTS, EncodedLevels, EncodedValues, Pages
 
@@ -23,7 +24,7 @@ MAX_PAGE_BYTES = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class PageFormat:
-    """How pages are written: data page ``version`` 1 or 2, compressed by ``codec`` if there is one, with a CRC or not."""
+    """How pages are written: data page ``version`` 1 or 2, compressed if there is a ``codec``, with a CRC or not."""
 
     version: int
     codec: pa.Codec | None
@@ -119,7 +120,7 @@ def _compress(contents: list[Any], codec: pa.Codec, *, keep_larger: bool) -> tup
     """The compressed contents; those that would not get smaller are left as they are, unless ``keep_larger``."""
     results, kept = [], []
     for page, content in enumerate(contents):
-        squeezed = codec.compress(content)
+        squeezed = compress(codec, content)
         if not keep_larger and len(squeezed) >= len(content):
             squeezed = content
             kept.append(page)

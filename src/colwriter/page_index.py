@@ -47,7 +47,7 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class ByteArrayBounds:
-    """The least and greatest value of each page that has values, whole; long ones are shortened where they are stored."""
+    """The least and greatest value of each page that has values, whole; they are shortened where they are stored."""
 
     minima: list[bytes]
     maxima: list[bytes]

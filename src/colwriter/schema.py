@@ -146,8 +146,9 @@ def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator
             yield from _field(child, place)
     else:
         raise UnsupportedTypeError(
-            f"{'.'.join(place.path)}: cannot write Arrow type {arrow_type}; expected int32, int64, string, "
-            "large_string, binary, large_binary, or a list, large_list, fixed_size_list, map or non-empty struct of them"
+            f"{'.'.join(place.path)}: cannot write Arrow type {arrow_type}; expected int32, int64, "
+            "string, large_string, binary, large_binary, or a list, large_list, fixed_size_list, map or non-empty "
+            "struct of them"
         )
 
 

@@ -49,12 +49,11 @@ def as_filesystem(filesystem: Any) -> pafs.FileSystem:
     """A ``pyarrow.fs.FileSystem``; one of fsspec is wrapped."""
     if isinstance(filesystem, pafs.FileSystem):
         return filesystem
-    try:
+    if callable(getattr(filesystem, "open", None)):
         return pafs.PyFileSystem(pafs.FSSpecHandler(filesystem))
-    except (TypeError, ImportError, AttributeError) as error:
-        raise InvalidOptionError(
-            f"filesystem: expected a pyarrow.fs.FileSystem or an fsspec file system, found {filesystem!r}"
-        ) from error
+    raise InvalidOptionError(
+        f"filesystem: expected a pyarrow.fs.FileSystem or an fsspec file system, found {filesystem!r}"
+    )
 
 
 def open_sink(where: Any, filesystem: Any = None) -> Sink:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import naive.encodings as oracle
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naive.encodings as oracle
 from colwriter.kernels import rle
 
-# Bit-packed groups of 8; headers of one byte below 64 groups, of two up to 8191; minimum runs 8, 16, 24; words of 64 bits.
+# Groups of 8; headers of one byte below 64 groups, of two up to 8191; minimum runs 8, 16, 24; words of 64 bits.
 EDGES = sorted(
     {
         max(n + d, 0)
