@@ -20,6 +20,9 @@ TEXT = (pa.string(), pa.large_string())
 BYTES = (pa.binary(), pa.large_binary())
 LARGE = (pa.types.is_large_string, pa.types.is_large_binary, pa.types.is_large_list)
 MAX_ITEMS = 4
+# Longer than any bound that is kept whole; some have no shorter upper bound.
+LONG_TEXT = ("x" * 300, "é" * 300, "x" + "\U0010ffff" * 300, "\U0010ffff" * 300, "\ud7ff" * 300, "\x7f" * 300)
+LONG_BYTES = (b"x" * 300, b"x" + b"\xff" * 300, b"\xff" * 300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +107,9 @@ def _values(pa_type: pa.DataType) -> st.SearchStrategy[Any]:
         bits = INTEGERS[pa_type][1]
         return st.integers(-3, 3) | st.integers(-(1 << bits), (1 << bits) - 1)
     if pa_type in TEXT:
-        return st.sampled_from(["", "a", "ab"]) | st.text(max_size=9)
+        return st.sampled_from(["", "a", "ab"]) | st.text(max_size=9) | st.sampled_from(LONG_TEXT)
     if pa_type in BYTES:
-        return st.sampled_from([b"", b"\xff"]) | st.binary(max_size=9)
+        return st.sampled_from([b"", b"\xff"]) | st.binary(max_size=9) | st.sampled_from(LONG_BYTES)
     if pa.types.is_struct(pa_type):
         return st.fixed_dictionaries({child.name: values(child) for child in pa_type})
     if pa.types.is_map(pa_type):

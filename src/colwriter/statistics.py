@@ -52,9 +52,9 @@ def truncate_max(value: bytes, is_string: bool, length: int = TRUNCATE_LENGTH) -
 def _prefix(value: bytes, is_string: bool, length: int) -> bytes:
     end = length
     # UTF-8 continuation bytes are 10xxxxxx; at most three of them belong to one character.
-    while is_string and end > length - 4 and end > 0 and value[end] & 0xC0 == 0x80:
+    while is_string and end > max(length - 4, 0) and value[end] & 0xC0 == 0x80:
         end -= 1
-    return value[: end or length]
+    return value[:end]
 
 
 def _next_bytes(prefix: bytes) -> bytes | None:

@@ -55,7 +55,7 @@ def encode_indices(indices: np.ndarray, width: int, starts: np.ndarray) -> list[
     lead = np.arange(pages, dtype=np.int64) * 7 + 3
     out = np.full(rle.hybrid_bound(len(indices), pages, width) + int(lead.sum()) + 64, 0x55, np.uint8)
     begin, end = np.zeros((2, pages), np.int64)
-    rle.encode_indices(indices, starts, width, lead, 1, out, begin, end)
+    rle.encode_indices(indices, starts, 1, lead, 1, out, begin, end)
     previous = 0
     for page in range(pages):
         assert begin[page] >= previous + lead[page]
@@ -150,5 +150,6 @@ def test_indices(count: int, width: int, cuts: list[int], longest: int, seed: in
     indices = runs(rng, count, 1 << width, longest).astype(np.int32)
     for page, data in enumerate(encode_indices(indices, width, starts)):
         a, b = starts[page], starts[page + 1]
-        assert data[0] == width
-        assert decode(data[1:], width, b - a) == indices[a:b].tolist()
+        needed = max(int(indices[a:b].max(initial=0)).bit_length(), 1)
+        assert data[0] == needed
+        assert decode(data[1:], needed, b - a) == indices[a:b].tolist()

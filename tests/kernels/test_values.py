@@ -101,7 +101,7 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
     entries, indices = np.zeros(8, np.int64), np.zeros(8, np.int32)
     assert (
         dictionary.build_byte_arrays(
-            array, data, none, 0, 0, 3, 1000, table, scratch, scratch.copy(), entries, indices
+            array, data, none, 0, 0, 3, 1000, 0, table, scratch, scratch.copy(), entries, indices
         )[0]
         == dictionary.INVALID_OFFSETS
     )
@@ -118,7 +118,7 @@ def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
     table = np.zeros(dictionary.table_size(max_entries), np.int32)
     entries, indices = np.zeros(max_entries, np.int64), np.zeros(len(values), np.int32)
     count, indexed = dictionary.build_fixed(
-        values, bitmap(valid, 2), 2, 0, len(values), max_entries, table, entries, indices
+        values, bitmap(valid, 2), 2, 0, len(values), max_entries, 0, table, entries, indices
     )
     expected: dict[int, int] = {}
     wanted = []
@@ -151,7 +151,7 @@ def test_byte_array_dictionary(pool: list[bytes], max_bytes: int, seed: int) -> 
     entries, indices = np.zeros(room, np.int64), np.zeros(room, np.int32)
     none = np.zeros(0, np.uint8)
     count, indexed, total = dictionary.build_byte_arrays(
-        offsets, data, none, 0, 0, len(values), max_bytes, table, hashes, heads, entries, indices
+        offsets, data, none, 0, 0, len(values), max_bytes, 0, table, hashes, heads, entries, indices
     )
     expected: dict[bytes, int] = {}
     wanted, used = [], 0

@@ -1,7 +1,9 @@
 """RLE_DICTIONARY (Encodings.md, "Dictionary Encoding"), and whether it pays.
 
-A sample decides whether to try. A dictionary is then built until it is full; the rest of the chunk is PLAIN. It is
-kept only if it, and the indices into it, take fewer bytes than the values would (``pays``).
+A sample says whether a dictionary is likely to pay. If not, it is on probation: what repeats near the start of the
+chunk may be worth one, but it is given up as soon as it costs more than it saves. A dictionary is built until it is
+full; the rest of the chunk is PLAIN. It is kept only if it, and the indices into it, take fewer bytes than the values
+would (``pays``).
 """
 
 from __future__ import annotations
@@ -24,6 +26,10 @@ __all__ = ["Dictionary", "build", "encode", "index_bits", "pays"]
 SAMPLE_SIZE = 2048
 # Fewer values than this are not worth a sample.
 SMALL = 4 * SAMPLE_SIZE
+# Values after which a dictionary that is not likely to pay must have paid.
+PROBATION = 1024
+# An index has a bit even if there is one entry: some readers do not expect none.
+LEAST_WIDTH = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,8 @@ class Dictionary:
 
 
 def index_bits(dictionary: Dictionary) -> int:
-    """Bits of an index; one at least, since some readers do not expect none."""
-    return max(bit_width(dictionary.num_entries - 1), 1)
+    """Bits of the largest index."""
+    return max(bit_width(dictionary.num_entries - 1), LEAST_WIDTH)
 
 
 def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
@@ -90,6 +96,7 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
     max_entries = min(limit // width, num_values)
     if max_entries == 0:
         return None
+    probation = 0
     if num_values > SMALL:
         seen = arena.take(4 * SAMPLE_SIZE, np.int64)
         used = arena.take(4 * SAMPLE_SIZE)
@@ -98,19 +105,22 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
             leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, seen, used
         )
         if not _promising(met, distinct, num_values, width, limit):
-            return None
+            probation = PROBATION
     entries = arena.take(max_entries, leaf.values.dtype)
     indices = arena.take(num_values, np.int32)
     table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
     count, indexed = kernels.dictionary.build_fixed(
-        leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, max_entries, table, entries, indices
+        leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, max_entries, probation, table, entries, indices
     )
+    if count == 0:
+        return None
     entries = entries[:count]
     return Dictionary(entries, indices[:indexed], int(indexed), entries.view(np.uint8), 0)
 
 
 def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
     span = max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0)
+    probation = 0
     if num_values > SMALL:
         hashes = arena.take(SAMPLE_SIZE, np.int64)
         met = kernels.dictionary.hash_slots(
@@ -120,7 +130,7 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
             raise invalid_offsets(leaf)
         distinct = len(np.unique(hashes[:met]))
         if not _promising(met, distinct, num_values, span / num_values + 4, limit):
-            return None
+            probation = PROBATION
     max_entries = min(limit // 4, num_values)
     entries = arena.take(max_entries, np.int64)
     hashes_of_entries, heads = arena.take(2 * max_entries, np.uint64).reshape(2, max_entries)
@@ -134,6 +144,7 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
         0,
         leaf.num_slots,
         limit,
+        probation,
         table,
         hashes_of_entries,
         heads,
@@ -142,6 +153,8 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
     )
     if count < 0:
         raise invalid_offsets(leaf)
+    if count == 0:
+        return None
     page = arena.take(min(limit, span + 4 * count) + kernels.plain.OUT_PADDING)
     size = kernels.dictionary.write_byte_array_entries(leaf.offsets, leaf.data, entries, count, page)
     return Dictionary(entries[:count], indices[:indexed], int(indexed), page[:size], int(value_bytes))
@@ -157,10 +170,10 @@ def encode(
 ) -> EncodedValues:
     """Encode the indices of all pages: a byte with their width, then the RLE/bit-packed hybrid."""
     starts, ends, minima, maxima = np.zeros((4, len(pages)), np.int64)
-    width = index_bits(dictionary)
-    size = kernels.rle.hybrid_bound(int(pages.values[-1] - pages.values[0]), len(pages), width)
+    num_values = int(pages.values[-1] - pages.values[0])
+    size = kernels.rle.hybrid_bound(num_values, len(pages), index_bits(dictionary))
     out = arena.take(size + int(lead.sum()) + kernels.plain.OUT_PADDING)
-    kernels.rle.encode_indices(dictionary.indices, pages.values, width, lead, 1, out, starts, ends)
+    kernels.rle.encode_indices(dictionary.indices, pages.values, LEAST_WIDTH, lead, 1, out, starts, ends)
     if bounds:
         seen = arena.take(dictionary.num_entries, np.int32)
         if leaf.descriptor.physical_type is Type.BYTE_ARRAY:

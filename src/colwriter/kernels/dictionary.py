@@ -14,6 +14,7 @@ from colwriter.kernels._jit import (
     Bytes,
     Int,
     Int64s,
+    count_leading_zeros,
     count_trailing_zeros,
     kernel,
     load_u64,
@@ -149,6 +150,7 @@ def build_fixed(
     start: Int,
     end: Int,
     max_entries: Int,
+    probation: Int,
     table: Array,
     entries: Array,
     indices: Array,
@@ -156,7 +158,8 @@ def build_fixed(
     """Index the values of slots ``[start, end)`` until one does not fit; returns (entries, values indexed).
 
     ``entries`` takes the distinct values, ``indices`` int32 the index of each value; ``table`` int32, scratch of
-    ``table_size(max_entries)``.
+    ``table_size(max_entries)``. After ``probation`` values, and each time that they have doubled since, the
+    dictionary must have paid so far, or (0, 0) is returned; ``probation`` 0: it need not.
     """
     bits = FIRST_TABLE_BITS
     table[: 1 << bits] = 0
@@ -193,6 +196,12 @@ def build_fixed(
                         table[at] = np.int32(k + 1)
             indices[num_values] = np.int32(index - 1)
             num_values += 1
+            if num_values == probation:
+                probation *= 2
+                index_bits = 64 - count_leading_zeros(np.uint64(num_entries))
+                width = 8 * entries.itemsize
+                if num_entries * width + num_values * index_bits > num_values * width:
+                    return 0, 0
         slot += count
     return num_entries, num_values
 
@@ -206,6 +215,7 @@ def build_byte_arrays(
     start: Int,
     end: Int,
     max_bytes: Int,
+    probation: Int,
     table: Array,
     hashes: Array,
     heads: Array,
@@ -216,7 +226,7 @@ def build_byte_arrays(
 
     The dictionary page takes at most ``max_bytes``, four for the length of each entry included. ``entries`` int64 takes
     the slot where each entry was met first, ``indices`` int32 the index of each value; ``hashes`` and ``heads``
-    uint64, scratch of one an entry; ``table`` as for ``build_fixed``. If offsets are wrong, entries is
+    uint64, scratch of one an entry; ``table`` and ``probation`` as in ``build_fixed``. If offsets are wrong, entries is
     ``INVALID_OFFSETS``.
     """
     bits = FIRST_TABLE_BITS
@@ -274,6 +284,11 @@ def build_byte_arrays(
             indices[num_values] = np.int32(index - 1)
             num_values += 1
             value_bytes += length
+            if num_values == probation:
+                probation *= 2
+                index_bits = 64 - count_leading_zeros(np.uint64(num_entries))
+                if 8 * dictionary_bytes + num_values * index_bits > 8 * (value_bytes + 4 * num_values):
+                    return 0, 0, value_bytes
         slot += count
     return num_entries, num_values, value_bytes
 

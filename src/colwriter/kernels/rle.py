@@ -13,7 +13,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, kernel, load_u64, store_u64
+from colwriter.kernels._jit import (
+    Array,
+    Bytes,
+    Int,
+    Int64s,
+    count_leading_zeros,
+    count_trailing_zeros,
+    kernel,
+    load_u64,
+    store_u64,
+)
 from colwriter.kernels.bits import bits_at
 
 # A bit-packed run of this many groups still has a header of two bytes.
@@ -238,7 +248,7 @@ def encode_constant(level: Int, level_starts: Int64s, out: Bytes, out_starts: In
 def encode_indices(
     indices: Array,
     value_starts: Int64s,
-    bit_width: Int,
+    least_width: Int,
     lead: Int64s,
     alignment: Int,
     out: Bytes,
@@ -247,16 +257,22 @@ def encode_indices(
 ) -> Int:
     """Encode dictionary indices: a byte with the bit width, then the hybrid (Encodings.md, "Dictionary Encoding").
 
-    ``indices`` int32 of all the pages; ``value_starts`` int64[pages + 1]; the other arguments are those of
-    every values encoder (see ``kernels.plain``). Returns the end of the last page.
+    A page's indices have as many bits as its largest needs, and ``least_width`` at least: the first pages know only
+    some of the dictionary. ``indices`` int32 of all the pages; ``value_starts`` int64[pages + 1]; the other arguments
+    are those of every values encoder (see ``kernels.plain``). Returns the end of the last page.
     """
-    least = minimum_run(bit_width)
-    value_bytes = (bit_width + 7) // 8
-    w = np.uint64(bit_width)
     end_of_page = 0
     for page in range(len(value_starts) - 1):
         position = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
         starts[page] = position
+        largest = np.int32(0)
+        of_page = indices[value_starts[page] : value_starts[page + 1]]
+        for i in range(len(of_page)):
+            largest |= of_page[i]
+        bit_width = max(least_width, 64 - count_leading_zeros(np.uint64(largest)))
+        least = minimum_run(bit_width)
+        value_bytes = (bit_width + 7) // 8
+        w = np.uint64(bit_width)
         out[position] = np.uint8(bit_width)
         position += 1
         i = value_starts[page]

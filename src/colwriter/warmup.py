@@ -1,0 +1,172 @@
+"""Compiling every kernel ahead of time, by writing small tables of each kind to memory."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
+
+from colwriter import kernels
+from colwriter.api import write_table
+from colwriter.errors import UnsupportedTypeError
+from colwriter.schema import parquet_schema
+
+__all__ = ["WarmupReport", "warmup"]
+
+# Above the number of values up to which the writer takes no sample before it builds a dictionary.
+_ROWS = 10_000
+# Above the number of definition levels that the writer counts one by one.
+_DEPTH = 40
+_CANDIDATES = [
+    *(pa.int32(), pa.int64(), pa.string(), pa.large_string(), pa.binary(), pa.large_binary()),
+    *(pa.bool_(), pa.int8(), pa.int16(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    *(pa.float16(), pa.float32(), pa.float64(), pa.date32(), pa.date64(), pa.time32("ms"), pa.time64("us")),
+    *(pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("us"), pa.timestamp("ns"), pa.duration("us")),
+    *(pa.decimal128(9, 2), pa.decimal128(18, 2), pa.decimal128(38, 2), pa.decimal256(76, 2), pa.binary(16)),
+]
+_OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"data_page_version": "2.0", "compression": "none", "write_page_checksum": True},
+    {"use_dictionary": False, "compression": "none"},
+    {"use_dictionary": False, "data_page_version": "2.0", "max_rows_per_page": 100},
+    {"dictionary_pagesize_limit": 1000},
+]
+
+_Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WarmupReport:
+    """How many kernels were compiled, how many loaded, in how many seconds, and the folder of the cache, if any."""
+
+    compiled: int
+    loaded: int
+    seconds: float
+    cache: Path | None
+
+
+def warmup(on_progress: _Progress = lambda done, total, doing: None) -> WarmupReport:
+    """Compile every kernel for all types that it can meet, or load it from the cache.
+
+    ``on_progress`` is called with the steps done, the number of steps, and what is being compiled or written.
+    """
+    start = time.perf_counter()
+    steps = [(column, options) for column in _columns() for options in _OPTIONS]
+    silence_notice()
+    watch = _Watch(on_progress, len(steps))
+    with event.install_listener("numba:compile", watch):  # type: ignore[no-untyped-call]
+        for number, (column, options) in enumerate(steps):
+            watch.step(number, f"writing {column.type if column.type.num_fields < 2 else 'map'}")
+            write_table(pa.table({"column": column}), pa.BufferOutputStream(), **options)
+    on_progress(len(steps), len(steps), "done")
+    dispatchers = _dispatchers()
+    loaded = sum(sum(dispatcher.stats.cache_hits.values()) for dispatcher in dispatchers)
+    folders = {Path(dispatcher.stats.cache_path) for dispatcher in dispatchers if dispatcher.stats.cache_path}
+    return WarmupReport(watch.compiled, loaded, time.perf_counter() - start, min(folders, default=None))
+
+
+def silence_notice() -> None:
+    """Let the notice that kernels are being compiled, which is given once in a process, go nowhere."""
+    data = {"dispatcher": kernels.bits.bits_at}
+    with redirect_stderr(io.StringIO()), event.trigger_event("numba:compile", data):  # type: ignore[no-untyped-call]
+        pass
+
+
+class _Watch(event.Listener):  # type: ignore[misc]
+    """Counts the kernels that are compiled, and tells which one is."""
+
+    def __init__(self, on_progress: _Progress, total: int) -> None:
+        self._on_progress = on_progress
+        self._total = total
+        self._done = 0
+        self.compiled = 0
+
+    def step(self, done: int, doing: str) -> None:
+        self._done = done
+        self._on_progress(done, self._total, doing)
+
+    def on_start(self, event: event.Event) -> None:
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("colwriter."):
+            self.compiled += 1
+            self.step(self._done, f"compiling {function.__module__.rpartition('.')[2]}.{function.__name__}")
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+def _dispatchers() -> list[Any]:
+    """All kernels."""
+    modules = [getattr(kernels, name) for name in kernels.MODULES]
+    found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
+    return list(found.values())
+
+
+def _columns() -> Iterator[pa.Array]:
+    """Columns that between them meet every kernel. All nulls have something under them."""
+    for leaf in _CANDIDATES:
+        if _is_writable(leaf):
+            few, unique = _leaf(leaf, 50), _leaf(leaf, _ROWS)
+            yield from (few, unique, _with_nulls(few), _with_nulls(unique), _lists(pa.list_(leaf), _with_nulls(few)))
+    values = _with_nulls(_leaf(pa.int64(), 50))
+    lists = _lists(pa.list_(pa.int64()), values)
+    large = _lists(pa.large_list(pa.int64()), values)
+    yield from (large, _lists(pa.list_(lists.type), lists), _lists(pa.large_list(large.type), large))
+    yield pa.Array.from_buffers(pa.list_(pa.int64(), 4), _ROWS // 4, [_bitmap(_ROWS // 4)], children=[values])
+    entries = pa.StructArray.from_arrays([_leaf(pa.int64(), 50), values], ["key", "value"])
+    yield _lists(pa.map_(pa.int64(), pa.int64()), entries)
+    for column in (values, lists):
+        for _ in range(_DEPTH):
+            nested = pa.struct([("member", column.type)])
+            column = pa.Array.from_buffers(nested, len(column), [_bitmap(len(column))], children=[column])
+        yield column
+
+
+def _is_writable(arrow_type: pa.DataType) -> bool:
+    try:
+        parquet_schema(pa.schema([("column", arrow_type)]))
+    except UnsupportedTypeError:
+        return False
+    return True
+
+
+def _leaf(arrow_type: Any, distinct: int) -> pa.Array:
+    """Numbers or texts, ``distinct`` different ones, in no order."""
+    numbers = np.arange(_ROWS) * 7919 % distinct
+    try:
+        bits = arrow_type.bit_width
+    except ValueError:
+        return pa.array([f"{number:015}" for number in numbers.tolist()]).cast(arrow_type)
+    if bits == 1:
+        values = np.packbits(numbers % 2, bitorder="little")
+    else:
+        values = np.zeros((_ROWS, bits // 8), np.uint8)
+        width = min(bits // 8, 8)
+        values[:, :width] = numbers[:, None].view(np.uint8)[:, :width]
+    return pa.Array.from_buffers(arrow_type, _ROWS, [None, pa.py_buffer(values)])
+
+
+def _bitmap(length: int) -> pa.Buffer:
+    """A validity bitmap with every third entry null."""
+    return pa.py_buffer(np.packbits(np.arange(length) % 3 > 0, bitorder="little"))
+
+
+def _with_nulls(array: pa.Array) -> pa.Array:
+    return pa.Array.from_buffers(array.type, len(array), [_bitmap(len(array)), *array.buffers()[1:]])
+
+
+def _lists(arrow_type: pa.DataType, values: pa.Array) -> pa.Array:
+    """Lists, or maps, of four entries each."""
+    dtype = np.int64 if pa.types.is_large_list(arrow_type) else np.int32
+    offsets = np.arange(0, len(values) + 1, 4, dtype)
+    length = len(offsets) - 1
+    return pa.Array.from_buffers(arrow_type, length, [_bitmap(length), pa.py_buffer(offsets)], children=[values])

@@ -1,0 +1,98 @@
+"""The decorator of all kernels: cache, bounds checks, and what a cache must not do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import colwriter
+from colwriter.kernels import rle
+
+SCRIPT = """
+import numpy as np
+from colwriter.kernels import shredding
+out = np.zeros(8 + shredding.PADDING, np.uint8)
+shredding.validity_levels(np.array([0b01010101], np.uint8), 0, 8, 0, out)
+print(out[:8].tolist(), sum(shredding.validity_levels.stats.cache_hits.values()))
+"""
+
+
+def run(folder: Path, cache: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(cache)}
+    result = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+    return result.stdout.strip()
+
+
+def test_cache_sees_a_change_in_another_file(tmp_path: Path) -> None:
+    """Numba alone would keep the machine code of a kernel whose callee, in another file, was changed."""
+    package = tmp_path / "colwriter"
+    shutil.copytree(Path(colwriter.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    cache = tmp_path / "cache"
+    assert run(tmp_path, cache) == "[1, 0, 1, 0, 1, 0, 1, 0] 0"
+    assert run(tmp_path, cache) == "[1, 0, 1, 0, 1, 0, 1, 0] 1"
+    source = package / "kernels" / "bits.py"
+    source.write_text(source.read_text().replace("    return word >> shift", "    return np.uint64(0)"))
+    assert run(tmp_path, cache) == "[0, 0, 0, 0, 0, 0, 0, 0] 0"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_no_cache_folder(tmp_path: Path) -> None:
+    package = tmp_path / "colwriter"
+    shutil.copytree(Path(colwriter.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o500)
+    assert run(tmp_path, cache).startswith("[1, 0")
+
+
+@pytest.mark.skipif(not numba.config.BOUNDSCHECK, reason="needs NUMBA_BOUNDSCHECK=1 and a NUMBA_CACHE_DIR of its own")
+def test_bounds_checks_are_on() -> None:
+    with pytest.raises(IndexError):
+        rle.encode_constant(1, np.array([0, 500]), np.zeros(2, np.uint8), np.zeros(2, np.int64))
+
+
+def test_notice_of_compilation(tmp_path: Path) -> None:
+    """The first write on a machine says on stderr what takes so long, in one line; the second says nothing."""
+    code = "import colwriter, io; colwriter.write_column([1, None], io.BytesIO())"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    lines = []
+    for _ in range(2):
+        result = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
+        lines.append(result.stderr.splitlines())
+    assert len(lines[0]) == 1
+    assert "compiling" in lines[0][0]
+    assert lines[1] == []
+
+
+def test_operations_agree_with_python() -> None:
+    from colwriter.kernels import _jit
+
+    @numba.njit
+    def call(data, out, word):  # type: ignore[no-untyped-def]
+        _jit.store_u64(out, 3, _jit.load_u64(data, 1))
+        _jit.store_u32(out, 12, _jit.load_u32(data, 2))
+        return (
+            _jit.popcount(word),
+            _jit.count_trailing_zeros(word),
+            _jit.count_leading_zeros(word),
+            _jit.byte_swap(word),
+        )
+
+    data = np.arange(1, 30, dtype=np.uint8)
+    out = np.zeros(20, np.uint8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert call(data, out, np.uint64(0x0F00)) == (4, 8, 52, 0x000F000000000000)
+        assert call(data, out, np.uint64(0))[1:3] == (64, 64)
+    assert out[3:11].tolist() == data[1:9].tolist()
+    assert out[12:16].tolist() == data[2:6].tolist()
