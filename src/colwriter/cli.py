@@ -9,47 +9,46 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
+from colwriter.conversion import InputFormat
 from colwriter.errors import ColwriterError, InvalidOptionError
 from colwriter.version import __version__
 
 __all__ = ["app"]
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
-
-_OPTIONS = "Options of pyarrow.parquet.write_table"
+# The plain help shows long names of options whole, as the one in boxes does not.
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+)
 
 
 def _option(text: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, help=text, rich_help_panel=_OPTIONS, show_default=False, **more)
+    return typer.Option(*names, help=text, show_default=False, **more)
 
 
-def _each(text: str, metavar: str) -> Any:
-    return _option(f"{text} May be repeated.", metavar=metavar)
+def _each(text: str, kind: str) -> Any:
+    return _option(f"{text} May be repeated.", metavar=f"[COLUMN=]{kind}")
 
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """Expected errors as one line; exit status 2 for what the caller asked, 1 for what the file or the data are."""
-    import pyarrow as pa
-
-    from colwriter.display import show_error
-
+    """Expected errors as one line; exit status 2 for what was asked, 1 for what the file or the data are."""
     try:
         yield
     except (ColwriterError, OSError, pa.ArrowException) as error:
-        show_error(_message(error))
+        from colwriter.display import show_error
+
+        show_error(error)
         raise typer.Exit(2 if isinstance(error, InvalidOptionError) else 1) from None
 
 
-def _message(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
-
-
-def _version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"colwriter {__version__}")
         raise typer.Exit
@@ -58,7 +57,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Write Parquet fast, with size statistics that say how large a file is once decoded."""
@@ -66,26 +65,111 @@ def _main(
 
 @app.command()
 def demo(
-    output: Annotated[Path | None, typer.Option(help="Keep the files in this folder.", show_default=False)] = None,
+    output: Annotated[Path | None, _option("Keep the files in this folder.", metavar="DIR")] = None,
     repeat: Annotated[
-        int | None,
-        typer.Option(min=1, help="How often the rows are repeated; by default so that a million files are listed.", show_default=False),
+        int | None, _option("How often to repeat the rows; by default until they list a million files.", min=1)
     ] = None,
 ) -> None:
-    """Write the installed Python distributions, at each level of size statistics, and compare."""
+    """Write the list of installed Python packages, and compare.
+
+    The list is nested: of each package its requirements, its files and their sizes. It is written at each level of
+    size statistics, and by pyarrow, read back, and measured.
+    """
     with _errors():
         from colwriter.demo import run
 
-        equal = True
         with tempfile.TemporaryDirectory(prefix="colwriter-") if output is None else nullcontext(output) as folder:
             equal = run(Path(folder), repeat)
-    if not equal:
-        raise typer.Exit(1)
+    raise typer.Exit(0 if equal else 1)
 
 
 @app.command()
 def write(
-    source: Annotated[Path, typer.Argument(metavar="INPUT", help="CSV, TSV, JSON lines, Arrow (IPC, Feather) or Parquet.", show_default=False)],
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The Parquet file.", show_default=False)],
+    source: Annotated[
+        Path, typer.Argument(metavar="INPUT", help="CSV, TSV, JSON lines, Arrow IPC, Feather or Parquet.")
+    ],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="The Parquet file.")],
+    input_format: Annotated[
+        InputFormat | None, _option("Format of the input; by default what its suffix says.", "--format")
+    ] = None,
+    progress: Annotated[bool | None, _option("A progress bar on stderr; by default in a terminal.")] = None,
+    compression: Annotated[list[str] | None, _each("none, snappy (default), gzip, brotli, lz4 or zstd.", "CODEC")] = None,
+    compression_level: Annotated[list[str] | None, _each("Level of the codec.", "LEVEL")] = None,
+    row_group_size: Annotated[int | None, _option("Most rows of a row group; 1048576 by default.")] = None,
+    data_page_size: Annotated[int | None, _option("Bytes at which a page ends; 1048576 by default.")] = None,
+    data_page_version: Annotated[str | None, _option("1.0 (default) or 2.0.")] = None,
+    max_rows_per_page: Annotated[int | None, _option("Most rows of a page; 20000 by default.")] = None,
+    use_dictionary: Annotated[bool | None, _option("Encode with dictionaries where they pay; yes by default.")] = None,
+    dictionary_pagesize_limit: Annotated[int | None, _option("Most bytes of a dictionary; 1048576 by default.")] = None,
+    write_page_index: Annotated[bool | None, _option("Write the page index; yes by default.")] = None,
+    write_page_checksum: Annotated[bool | None, _option("Write a CRC-32 of each page; no by default.")] = None,
+    write_statistics: Annotated[bool | None, _option("Write bounds and null counts; yes by default.")] = None,
+    size_statistics_level: Annotated[
+        list[str] | None, _each("None, ColumnChunk or PageAndColumnChunk (default).", "LEVEL")
+    ] = None,
+    column_encoding: Annotated[list[str] | None, _each("Encoding instead of a dictionary.", "ENCODING")] = None,
 ) -> None:
-    """Write a file of another format, or of another writer, as Parquet."""
+    """Write CSV, JSON lines, Arrow or Parquet as Parquet.
+
+    Options have the names and meanings of pyarrow.parquet.write_table. The input is never in memory as a whole.
+    """
+    given = {
+        "compression": compression,
+        "compression_level": compression_level,
+        "row_group_size": row_group_size,
+        "data_page_size": data_page_size,
+        "data_page_version": data_page_version,
+        "max_rows_per_page": max_rows_per_page,
+        "use_dictionary": use_dictionary,
+        "dictionary_pagesize_limit": dictionary_pagesize_limit,
+        "write_page_index": write_page_index,
+        "write_page_checksum": write_page_checksum,
+        "write_statistics": write_statistics,
+        "size_statistics_level": size_statistics_level,
+        "column_encoding": column_encoding,
+    }
+    options = {name: value for name, value in given.items() if value is not None and value != []}
+    with _errors():
+        from colwriter import display
+        from colwriter.conversion import convert, open_source
+
+        with open_source(source, input_format) as batches, display.progress("writing", progress) as update:
+            written = convert(batches, output, options, lambda done: update(done, batches.total))
+        display.show_written(written)
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A Parquet file of any writer.")],
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document with the specification's names.")] = False,
+    pages: Annotated[bool, typer.Option("--pages", help="Also the pages, from the page index.")] = False,
+    column: Annotated[str | None, _option("Only the column, or columns, of this dotted path.", metavar="PATH")] = None,
+    row_group: Annotated[int | None, _option("Only this row group, counted from 0.", min=0)] = None,
+) -> None:
+    """Show what the metadata of a Parquet file say.
+
+    Row groups, columns, bounds, size statistics with the meaning of each level, and pages. Only metadata are read.
+    """
+    with _errors():
+        from colwriter.inspection import inspect as inspect_file
+
+        document = inspect_file(file, column=column, row_group=row_group, pages=pages)
+        if as_json:
+            typer.echo(json.dumps(document, indent=2))
+        else:
+            from colwriter.display import console
+            from colwriter.inspection_view import render
+
+            console().print(*render(file.name, document), sep="\n")
+
+
+@app.command()
+def warmup() -> None:
+    """Compile all kernels now, so that no write has to."""
+    with _errors():
+        from colwriter import display
+        from colwriter.warmup import warmup as compile_kernels
+
+        with display.progress("warmup") as update:
+            report = compile_kernels(update)
+        display.show_warmup(report)

@@ -14,10 +14,10 @@ import pyarrow as pa
 from colwriter.errors import InvalidDataError, InvalidOptionError, UnsupportedTypeError
 from colwriter.file_writer import ParquetWriter
 from colwriter.inputs import without_views
-from colwriter.metadata import FileMetaData
 from colwriter.schema import children, parquet_schema
+from colwriter.sizes import decoded_size
 
-__all__ = ["PER_COLUMN", "InputFormat", "Source", "convert", "open_source", "writer_options"]
+__all__ = ["PER_COLUMN", "InputFormat", "Source", "Written", "convert", "open_source", "writer_options"]
 
 # Options whose values are "value" for all columns or "column=value", with what other columns have then.
 PER_COLUMN: dict[str, Any] = {
@@ -132,10 +132,19 @@ def _parquet(file: pa.NativeFile) -> Source:
     return Source(reader.schema_arrow, reader.metadata.num_rows, batches())
 
 
-def convert(
-    source: Source, output: Path, options: Mapping[str, Any], on_progress: Callable[[int], None]
-) -> FileMetaData:
-    """Write a source to a Parquet file, and return its footer.
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A Parquet file. Sizes in bytes; ``decoded_size`` as its footer tells it, None if that does not."""
+
+    path: Path
+    num_rows: int
+    row_groups: int
+    file_size: int
+    decoded_size: int | None
+
+
+def convert(source: Source, output: Path, options: Mapping[str, Any], on_progress: Callable[[int], None]) -> Written:
+    """Write a source to a Parquet file.
 
     ``options`` are those of ``ParquetWriter``, with lists of texts for those in ``PER_COLUMN`` (see
     ``writer_options``). Raises ``UnsupportedTypeError`` that names all columns of types that cannot be written.
@@ -145,7 +154,9 @@ def convert(
         for batch, done in source.batches:
             writer.write_batch(batch)
             on_progress(done)
-    return writer.metadata
+    footer = writer.metadata
+    decoded = decoded_size(footer, without_views(source.schema))
+    return Written(output, footer.num_rows, len(footer.row_groups), output.stat().st_size, decoded)
 
 
 def _check_types(schema: pa.Schema) -> None:

@@ -18,13 +18,13 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from colwriter.api import write_table
-from colwriter.display import count, size
+from colwriter.display import console, count, progress, size
 from colwriter.metadata import FileMetaData
 from colwriter.options import SizeStatisticsLevel
 from colwriter.reader import read_metadata, read_page_index
 from colwriter.sizes import decoded_size
 
-__all__ = ["Measured", "collect", "measure", "render", "repeat_for"]
+__all__ = ["Measured", "collect", "measure", "render", "repeat_for", "run"]
 
 ENTRIES = 1_000_000
 ROUNDS = 5
@@ -52,6 +52,18 @@ class Measured:
     decoded_size: int
     equal: bool
     milliseconds: float
+
+
+def run(folder: Path, repeat: int | None) -> bool:
+    """Collect, measure and show; whether every file reads back equal."""
+    folder.mkdir(parents=True, exist_ok=True)
+    distinct = collect()
+    repeat = repeat or repeat_for(distinct)
+    table = pa.concat_tables([distinct] * repeat).combine_chunks()
+    with progress("demo") as update:
+        files = measure(table, folder, update)
+    console().print(*render(table, len(distinct), repeat, files), sep="\n\n")
+    return all(file.equal for file in files)
 
 
 def collect() -> pa.Table:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-__all__ = ["console", "count", "printable", "progress", "show_error", "size"]
+if TYPE_CHECKING:
+    from colwriter.conversion import Written
+    from colwriter.warmup import WarmupReport
+
+__all__ = ["console", "count", "printable", "progress", "show_error", "show_warmup", "show_written", "size"]
 
 # Names of columns and values may hold what the console would take for markup.
 _CONSOLE: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -21,9 +25,30 @@ def console() -> Console:
     return Console(**_CONSOLE)
 
 
-def show_error(message: str) -> None:
+def show_error(error: Exception) -> None:
     """One red line on standard error."""
-    Console(stderr=True, **_CONSOLE).print(printable(f"error: {message}"), style="red", soft_wrap=True)
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
+    Console(stderr=True, **_CONSOLE).print(printable(f"error: {text}"), style="red", soft_wrap=True)
+
+
+def show_written(written: Written) -> None:
+    """One line about a file that was written."""
+    decoded = "decoded size not known" if written.decoded_size is None else f"{size(written.decoded_size)} decoded"
+    groups = f"{written.row_groups:,} row group{'s' * (written.row_groups != 1)}"
+    line = f"{written.path}: {written.num_rows:,} rows, {groups}, {size(written.file_size)}, {decoded}"
+    console().print(printable(line), soft_wrap=True)
+
+
+def show_warmup(report: WarmupReport) -> None:
+    """What a warmup did."""
+    kept = f"cached in {report.cache}" if report.cache else "not cached: no folder for it can be written"
+    if report.compiled:
+        line = f"compiled {report.compiled} kernels in {report.seconds:.1f} s, {kept}"
+    else:
+        line = f"nothing to compile: all {report.loaded} kernels loaded in {report.seconds:.1f} s, {kept}"
+    console().print(line, soft_wrap=True)
 
 
 def printable(text: str) -> str:
