@@ -27,7 +27,8 @@ PAGE_LEVELS = 20_000
 SKEW = 0.95
 
 Levels = NDArray[np.uint8]
-Key = tuple[str, str, str]
+# Pattern, max level, counters.
+Key = tuple[str, ...]
 
 
 def build_levels(pattern: str, max_level: int, size: int = SIZE) -> Levels:

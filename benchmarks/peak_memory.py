@@ -30,7 +30,7 @@ def row_group(number: int, mebibytes: int) -> pa.Table:
     rng = np.random.default_rng([RANDOM_SEED, number])
     rows = mebibytes * MEBIBYTE // ROW_BYTES // SCALE
     numbers = rng.integers(0, 1 << 62, rows, np.int64)
-    offsets = np.arange(0, STRING_LENGTH * rows + 1, STRING_LENGTH, np.int32)
+    offsets = np.arange(0, STRING_LENGTH * rows + 1, STRING_LENGTH, dtype=np.int32)
     data = rng.integers(ord("A"), ord("z"), STRING_LENGTH * rows, np.uint8, endpoint=True)
     text = pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(data))
     return pa.Table.from_arrays([pa.array(numbers), text], schema=SCHEMA)

@@ -2,9 +2,10 @@
 
 ``python -m benchmarks.peers --type int64 --case seed`` prints the ratios.
 
-What can be set is set alike: one row group, page index, no ARROW:schema, zstd at level 1. The seed workload is PLAIN
-without a dictionary (Polars and its own choice excepted), the dense ones are left to each writer's dictionary. Each
-writer starts from its own form of the data, made beforehand, and writes to memory, DuckDB to a file in memory.
+What can be set is set alike: one row group, page index, no ARROW:schema, zstd at level 1; docs/benchmarks.md has the
+rest. The seed workload is PLAIN without a dictionary (Polars and its own choice excepted), the dense ones are left to
+each writer's dictionary. Each writer starts from its own form of the data, made beforehand, and writes to memory,
+DuckDB to a file in memory.
 
 asv takes less as better, so the ratios that it tracks are *our time over the peer's*: 0.2 is five times as fast. The
 ``floor`` among the peers is a copy of the input and of the file's bytes into memory that is in use already: what a
@@ -72,14 +73,16 @@ class Case:
 
 CASES = {case.name: case for case in (Case(SEED), *(Case(w, c) for w in DENSE for c in ("none", "snappy", "zstd")))}
 
-Written = pa.BufferOutputStream | Path
+# A pa.BufferOutputStream, or the path of a file.
+Written = Any
 # Writes one file a call.
 Write = Callable[[], Written]
 
 
 def contents(written: Written) -> bytes:
     """The bytes of a file."""
-    return written.read_bytes() if isinstance(written, Path) else written.getvalue().to_pybytes()
+    file: bytes = written.read_bytes() if isinstance(written, Path) else written.getvalue().to_pybytes()
+    return file
 
 
 # Writers: each takes a table and a case, and makes what it writes from
@@ -325,9 +328,9 @@ def main() -> None:
         print(f"{type_name}, {case}")
         for name, seconds in comparison.seconds.items():
             ratio = comparison.ratios[name]
-            size = comparison.file_bytes.get(name, 0)
+            file_bytes = comparison.file_bytes.get(name, "")
             print(
-                f"  {name:<10} {seconds * 1e3:9.3f} ms {size:>10} bytes   ours over it {ratio.median:.3f} "
+                f"  {name:<10} {seconds * 1e3:9.3f} ms {file_bytes:>9} bytes   ours over it {ratio.median:.3f} "
                 f"({ratio.iqr:.3f}), it over ours {1 / ratio.median:.2f}",
                 flush=True,
             )

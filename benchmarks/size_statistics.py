@@ -34,7 +34,8 @@ PAGES: dict[str, dict[str, int]] = {
 }
 WORKLOADS = (SEED, "dense-1000")
 
-Key = tuple[str, str, str]
+# Type, workload, pages.
+Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def read_fastparquet(path: Path) -> Rows:
     fastparquet = pytest.importorskip("fastparquet")
     flat = [field.name for field in pq.read_schema(path) if field.type.num_fields == 0]
     frame = fastparquet.ParquetFile(io.BytesIO(path.read_bytes())).to_pandas(columns=flat)
-    return {name: [None if frame[name].isna()[i] else value for i, value in enumerate(frame[name])] for name in flat}
+    return {name: frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in flat}
 
 
 def read_hyparquet(path: Path) -> Rows:

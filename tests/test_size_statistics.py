@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -31,9 +32,9 @@ def _check(field: pa.Field, rows: list[Any], table: pa.Table, level: str, **opti
     for i, leaf in enumerate(naive.shred(field.type, field.nullable, rows, field.name)):
         parts = [chunks[i].leaf for chunks in file.row_groups]
         assert all(part.path == leaf.path for part in parts)
-        assert [level for part in parts for level in part.definition_levels] == leaf.definition_levels
-        assert [level for part in parts for level in part.repetition_levels] == leaf.repetition_levels
-        assert [value for part in parts for value in part.values] == leaf.values
+        assert list(chain.from_iterable(part.definition_levels for part in parts)) == leaf.definition_levels
+        assert list(chain.from_iterable(part.repetition_levels for part in parts)) == leaf.repetition_levels
+        assert list(chain.from_iterable(part.values for part in parts)) == leaf.values
     read = pq.read_table(io.BytesIO(sink.getvalue()), page_checksum_verification=True)
     assert read.column(field.name).to_pylist() == rows
     return file
@@ -61,8 +62,8 @@ def test_columns_do_not_meet_each_other(cases: list[strategies.Case], options: d
     ]
     for i, leaf in enumerate(leaves):
         parts = [chunks[i].leaf for chunks in file.row_groups]
-        assert [level for part in parts for level in part.definition_levels] == leaf.definition_levels
-        assert [value for part in parts for value in part.values] == leaf.values
+        assert list(chain.from_iterable(part.definition_levels for part in parts)) == leaf.definition_levels
+        assert list(chain.from_iterable(part.values for part in parts)) == leaf.values
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -17,12 +17,13 @@ __all__ = ["as_base64", "decode_bound", "finite"]
 _NUMBERS = {Type.INT32: "<i4", Type.INT64: "<i8", Type.FLOAT: "<f4", Type.DOUBLE: "<f8"}
 _UNSIGNED = (ConvertedType.UINT_8, ConvertedType.UINT_16, ConvertedType.UINT_32, ConvertedType.UINT_64)
 _TEXT = (ConvertedType.UTF8, ConvertedType.ENUM, ConvertedType.JSON)
-_UNITS = {
+_UNITS: dict[int | None, Any] = {
     ConvertedType.TIME_MILLIS: "ms",
     ConvertedType.TIME_MICROS: "us",
     ConvertedType.TIMESTAMP_MILLIS: "ms",
     ConvertedType.TIMESTAMP_MICROS: "us",
 }
+_TIMES = (ConvertedType.TIME_MILLIS, ConvertedType.TIME_MICROS)
 
 
 def as_base64(value: bytes) -> dict[str, str]:
@@ -74,21 +75,23 @@ def _annotated_int(signed: int, unsigned: int, element: SchemaElement) -> Any:
         return date.fromordinal(date(1970, 1, 1).toordinal() + signed).isoformat()
     if _is_decimal(element):
         return _decimal(signed, element)
-    time = logical and (logical.TIME or logical.TIMESTAMP)
-    unit = _unit(time.unit) if time else _UNITS.get(converted) if converted is not None else None
-    if unit is None:
-        return signed
-    text = str(np.datetime64(signed, unit))
-    is_time = logical.TIME is not None if logical and time else converted in list(_UNITS)[:2]
-    if text == "NaT" or (is_time and not text.startswith("1970-01-01T")):
-        return signed
-    if is_time:
-        return text.partition("T")[2]
-    # The converted types mean UTC; a logical type says whether.
-    return text + ("Z" if time is None or time.isAdjustedToUTC else "")
+    return _time(signed, element)
 
 
-def _unit(unit: TimeUnit) -> str | None:
+def _time(number: int, element: SchemaElement) -> int | str:
+    logical, converted = element.logicalType, element.converted_type
+    annotation = None if logical is None else logical.TIME or logical.TIMESTAMP
+    if annotation is not None and logical is not None:
+        unit, is_utc, is_day = _unit(annotation.unit), annotation.isAdjustedToUTC, logical.TIMESTAMP is not None
+    else:  # the converted types mean UTC
+        unit, is_utc, is_day = _UNITS.get(converted), True, converted not in _TIMES
+    text = "NaT" if unit is None else str(np.datetime64(number, unit))
+    if text == "NaT" or not (is_day or text.startswith("1970-01-01T")):
+        return number
+    return (text if is_day else text.partition("T")[2]) + "Z" * is_utc
+
+
+def _unit(unit: TimeUnit) -> Any:
     for name, short in (("MILLIS", "ms"), ("MICROS", "us"), ("NANOS", "ns")):
         if getattr(unit, name) is not None:
             return short

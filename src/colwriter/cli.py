@@ -93,7 +93,9 @@ def write(
         InputFormat | None, _option("Format of the input; by default what its suffix says.", "--format")
     ] = None,
     progress: Annotated[bool | None, _option("A progress bar on stderr; by default in a terminal.")] = None,
-    compression: Annotated[list[str] | None, _each("none, snappy (default), gzip, brotli, lz4 or zstd.", "CODEC")] = None,
+    compression: Annotated[
+        list[str] | None, _each("none, snappy (default), gzip, brotli, lz4 or zstd.", "CODEC")
+    ] = None,
     compression_level: Annotated[list[str] | None, _each("Level of the codec.", "LEVEL")] = None,
     row_group_size: Annotated[int | None, _option("Most rows of a row group; 1048576 by default.")] = None,
     data_page_size: Annotated[int | None, _option("Bytes at which a page ends; 1048576 by default.")] = None,
@@ -134,7 +136,7 @@ def write(
         from colwriter.conversion import convert, open_source
 
         with open_source(source, input_format) as batches, display.progress("writing", progress) as update:
-            written = convert(batches, output, options, lambda done: update(done, batches.total))
+            written = convert(batches, output, options, lambda done: update(done, batches.total, ""))
         display.show_written(written)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -150,6 +152,8 @@ def convert(source: Source, output: Path, options: Mapping[str, Any], on_progres
     ``writer_options``). Raises ``UnsupportedTypeError`` that names all columns of types that cannot be written.
     """
     _check_types(source.schema)
+    if not output.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output.parent))
     with ParquetWriter(output, source.schema, **writer_options(options, source.schema)) as writer:
         for batch, done in source.batches:
             writer.write_batch(batch)

@@ -18,7 +18,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from colwriter.api import write_table
-from colwriter.display import console, count, progress, size
+from colwriter.display import console, count, new_table, progress, size
 from colwriter.metadata import FileMetaData
 from colwriter.options import SizeStatisticsLevel
 from colwriter.reader import read_metadata, read_page_index
@@ -62,7 +62,7 @@ def run(folder: Path, repeat: int | None) -> bool:
     table = pa.concat_tables([distinct] * repeat).combine_chunks()
     with progress("demo") as update:
         files = measure(table, folder, update)
-    console().print(*render(table, len(distinct), repeat, files), sep="\n\n")
+    console().print(*render(len(distinct), repeat, table, files), sep="\n")
     return all(file.equal for file in files)
 
 
@@ -73,14 +73,19 @@ def collect() -> pa.Table:
         files = found.files
         rows.append(
             {
-                "name": found.metadata.get("Name"),
-                "version": found.metadata.get("Version"),
+                "name": _header(found, "Name"),
+                "version": _header(found, "Version"),
                 "requirements": found.requires,
                 "files": None if files is None else [str(file) for file in files],
                 "file_sizes": None if files is None else [file.size for file in files],
             }
         )
     return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def _header(found: distributions.Distribution, name: str) -> str | None:
+    values: list[str] = found.metadata.get_all(name) or []
+    return values[0] if values else None
 
 
 def repeat_for(table: pa.Table) -> int:
@@ -142,47 +147,52 @@ def _pages(path: Path, footer: FileMetaData) -> int:
     return pages
 
 
-def render(table: pa.Table, distinct: int, repeat: int, files: list[Measured]) -> Iterator[RenderableType]:
+def render(distinct: int, repeat: int, table: pa.Table, files: list[Measured]) -> Iterator[RenderableType]:
     """What was measured, for a terminal. ``distinct``: rows before they were repeated."""
     yield (
         f"{count(distinct)} installed distributions, repeated {repeat} times: {count(len(table))} rows with "
         f"{count(file_entries(table))} files."
     )
     if repeat > 1:
-        yield "What is installed is small; repeated rows compress better than as many different ones would."
+        yield "That is small data; rows that are repeated compress better than as many different ones would."
+    yield ""
     yield _table(files)
-    richest = files[len(SizeStatisticsLevel) - 1]
-    known = richest.footer_size or 0
+    yield ""
+    told, decoded = files[-2].footer_size or 0, files[-2].decoded_size
     yield (
-        "Decoded size: the level histograms in the footer give the length of every array, and so the bytes of its "
-        "values, offsets and validity bitmap; unencoded_byte_array_data_bytes gives those of its strings."
+        "Decoded size: the level histograms in the footer count the entries of every array, and so the bytes of its "
+        "values, offsets and validity bitmap; unencoded_byte_array_data_bytes are those of its strings. "
+        f"The footer says {count(told)} bytes; pyarrow decodes the file to {count(decoded)}, "
+        f"{_difference(decoded, told)}."
     )
+    yield ""
     yield (
-        f"The footer says {size(known)} ({count(known)} bytes); pyarrow decodes the file to "
-        f"{count(richest.decoded_size)} bytes, {abs(known / max(richest.decoded_size, 1) - 1):.3%} "
-        f"{'less' if known >= richest.decoded_size else 'more'}: it leaves bitmaps out where nothing is null."
+        f"Times: median of {ROUNDS} rounds in turn, kernels compiled before, default options, files in "
+        f"{files[0].path.parent}. pyarrow is {pa.__version__}, with its page index on. They are this machine's "
+        f"({platform.machine()}, {os.cpu_count()} CPUs) on these data; others differ."
     )
-    yield (
-        f"Times: median of {ROUNDS} rounds in turn, kernels compiled, files in {richest.path.parent}, default options, "
-        f"pyarrow {pa.__version__} with its page index on. They are this one machine's ({platform.machine()}, "
-        f"{os.cpu_count()} CPUs), on this data; other machines and data differ."
-    )
+
+
+def _difference(decoded: int, told: int) -> str:
+    if decoded == told:
+        return "the same"
+    share = abs(decoded - told) / told if told else 1
+    if decoded > told:
+        return f"{share:.2%} more"
+    return f"{share:.2%} less, since it leaves out validity bitmaps where nothing is null"
 
 
 def _table(files: list[Measured]) -> Table:
-    none = files[0]
-    baseline = files[-1]
-    table = Table(title="colwriter by level of size statistics, and pyarrow", title_justify="left")
-    table.add_column("writer", no_wrap=True)
-    for header in ("pages", "file", "size statistics", "decoded, by footer", "read back", "write", "speed"):
-        table.add_column(header, justify="right")
+    smallest, baseline = files[0].file_size, files[-1]
+    numbers = ("pages", "file", "size statistics", "decoded", "read back", "written in", "speed")
+    table = new_table("Levels of size statistics, and pyarrow", ("",), numbers)
     for file in files:
-        extra = file.file_size - none.file_size
+        extra = file.file_size - smallest
         table.add_row(
             file.writer,
             count(file.pages),
             size(file.file_size),
-            "" if file is baseline else f"{count(extra)} B ({extra / none.file_size:.3%})",
+            "" if file is baseline else f"{count(extra)} B, {extra / smallest:.2%}",
             "not known" if file.footer_size is None else size(file.footer_size),
             "equal" if file.equal else "DIFFERENT",
             f"{file.milliseconds:.1f} ms",

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
 
 if TYPE_CHECKING:
     from colwriter.conversion import Written
     from colwriter.warmup import WarmupReport
 
-__all__ = ["console", "count", "printable", "progress", "show_error", "show_warmup", "show_written", "size"]
+__all__ = [
+    "console",
+    "count",
+    "new_table",
+    "printable",
+    "progress",
+    "show_error",
+    "show_warmup",
+    "show_written",
+    "size",
+]
 
 # Names of columns and values may hold what the console would take for markup.
 _CONSOLE: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -36,8 +48,8 @@ def show_error(error: Exception) -> None:
 def show_written(written: Written) -> None:
     """One line about a file that was written."""
     decoded = "decoded size not known" if written.decoded_size is None else f"{size(written.decoded_size)} decoded"
-    groups = f"{written.row_groups:,} row group{'s' * (written.row_groups != 1)}"
-    line = f"{written.path}: {written.num_rows:,} rows, {groups}, {size(written.file_size)}, {decoded}"
+    counts = f"{plural(written.num_rows, 'row')}, {plural(written.row_groups, 'row group')}"
+    line = f"{written.path}: {counts}, {size(written.file_size)}, {decoded}"
     console().print(printable(line), soft_wrap=True)
 
 
@@ -45,7 +57,7 @@ def show_warmup(report: WarmupReport) -> None:
     """What a warmup did."""
     kept = f"cached in {report.cache}" if report.cache else "not cached: no folder for it can be written"
     if report.compiled:
-        line = f"compiled {report.compiled} kernels in {report.seconds:.1f} s, {kept}"
+        line = f"compiled {plural(report.compiled, 'kernel')} in {report.seconds:.1f} s, {kept}"
     else:
         line = f"nothing to compile: all {report.loaded} kernels loaded in {report.seconds:.1f} s, {kept}"
     console().print(line, soft_wrap=True)
@@ -61,21 +73,40 @@ def size(num_bytes: int) -> str:
     return decimal(num_bytes)
 
 
+def new_table(title: str, texts: Sequence[str], numbers: Sequence[str], last: Sequence[str] = ()) -> Table:
+    """An empty table whose columns are texts, numbers, and texts again."""
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, show_edge=False, collapse_padding=True
+    )
+    for header in texts:
+        table.add_column(header, overflow="fold")
+    for header in numbers:
+        table.add_column(header, justify="right")
+    for header in last:
+        table.add_column(header, overflow="fold")
+    return table
+
+
 def count(number: int | None) -> str:
     """A number with separators between thousands; a dash where it is not known."""
     return "–" if number is None else f"{number:,}"
+
+
+def plural(number: int, what: str) -> str:
+    """A number of things."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 @contextmanager
 def progress(title: str, shown: bool | None = None) -> Iterator[Callable[[int, int, str], None]]:
     """A progress bar on standard error, by default only in a terminal; yields ``update(done, total, doing)``."""
     stderr = Console(stderr=True, **_CONSOLE)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(markup=False))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     shown = stderr.is_terminal if shown is None else shown
     with Progress(*columns, console=stderr, transient=stderr.is_terminal, disable=not shown) as bar:
         task = bar.add_task(title, total=None)
 
-        def update(done: int, total: int, doing: str = "") -> None:
+        def update(done: int, total: int, doing: str) -> None:
             bar.update(task, completed=done, total=total, description=printable(f"{title} {doing}".rstrip()))
 
         yield update

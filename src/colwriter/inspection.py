@@ -6,12 +6,15 @@ read them (``colwriter.bounds``). What the file does not hold is None.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from colwriter.bounds import as_base64, decode_bound, finite
 from colwriter.errors import CorruptFileError, InvalidOptionError
@@ -29,6 +32,7 @@ from colwriter.metadata import (
     leaf_levels,
 )
 from colwriter.reader import read_metadata, read_page_index
+from colwriter.sizes import decoded_size
 from colwriter.thrift_types import ThriftUnion
 
 __all__ = ["inspect"]
@@ -37,13 +41,21 @@ _BOUNDS = ("min", "max", "min_value", "max_value", "min_values", "max_values")
 _PATHS_SHOWN = 10
 
 
-def inspect(source: Any, *, column: str | None = None, row_group: int | None = None, pages: bool = False) -> Any:
-    """The footer of ``source`` (as for ``read_metadata``) as a dict, and with ``pages`` the page indexes.
+def inspect(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    column: str | None = None,
+    row_group: int | None = None,
+    pages: bool = False,
+) -> Any:
+    """The footer of a file, at a path or in memory, as a dict, and with ``pages`` the page indexes.
 
     ``column``: only the leaf of that dotted path, or the leaves below it; ``row_group``: only that one. The dict is
-    the ``FileMetaData``, where a row group has its number as "row_group", and a column chunk may have "column_index" and
-    "offset_index". "columns" has of each leaf the largest levels, and the name of each level, which is that of the
-    bucket in a histogram. Raises ``CorruptFileError``, or ``InvalidOptionError`` for what the file does not have.
+    the ``FileMetaData``, where a row group has its number as "row_group" and the bytes that it needs in memory as
+    "decoded_size", and with ``pages`` a column chunk its "column_index" and "offset_index". "columns" has for each leaf
+    its number, the largest levels, and the name of each level, which is that of the bucket in a histogram.
+
+    Raises ``CorruptFileError``, or ``InvalidOptionError`` for a column or a row group that the file does not have.
     """
     metadata = read_metadata(source)
     leaves = leaf_levels(metadata.schema)
@@ -68,7 +80,18 @@ def inspect(source: Any, *, column: str | None = None, row_group: int | None = N
     ]
     groups = range(len(metadata.row_groups)) if row_group is None else [row_group]
     document["row_groups"] = [_row_group(source, metadata, number, leaves, chosen, pages) for number in groups]
+    schema = _arrow_schema(source)
+    for number, group in zip(groups, document["row_groups"], strict=True):
+        group["decoded_size"] = None if schema is None else decoded_size(metadata, schema, [number])
     return document
+
+
+def _arrow_schema(source: Any) -> pa.Schema | None:
+    """The types that pyarrow reads the columns as; None where it cannot read them."""
+    try:
+        return pq.read_schema(pa.BufferReader(source) if isinstance(source, bytes) else source)
+    except (pa.ArrowException, OSError):
+        return None
 
 
 def _choose(leaves: Sequence[Leaf], column: str | None) -> list[int]:

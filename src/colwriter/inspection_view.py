@@ -6,12 +6,12 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from colwriter.display import count, printable, size
+from colwriter.display import count, new_table, plural, printable, size
 
 __all__ = ["render"]
 
@@ -29,6 +29,7 @@ def render(name: str, document: Document) -> Iterator[RenderableType]:
     if not groups:
         return
     yield _row_groups(document)
+    yield ""
     chunks = [[group["columns"][number] for group in groups] for number in range(len(columns))]
     yield _columns(columns, chunks)
     for column, of_column in zip(columns, chunks, strict=True):
@@ -43,33 +44,22 @@ def _file(name: str, document: Document) -> RenderableType:
     pairs = document["key_value_metadata"] or []
     found = [f"{printable(pair['key'])} ({size(len(pair['value'] or ''))})" for pair in pairs]
     lines = [
-        f"{document['num_rows']:,} rows, format version {document['version']}",
+        f"{plural(document['num_rows'], 'row')}, format version {document['version']}",
         f"created_by: {printable(document['created_by'] or 'absent')}",
         f"key_value_metadata: {', '.join(found) or 'absent'}",
     ]
     return Group(Text(printable(name), style="bold"), *(f"  {line}" for line in lines), "")
 
 
-def _table(title: str, texts: Sequence[str], numbers: Sequence[str], last: Sequence[str] = ()) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for header in texts:
-        table.add_column(header, overflow="fold")
-    for header in numbers:
-        table.add_column(header, justify="right")
-    for header in last:
-        table.add_column(header, overflow="fold")
-    return table
-
-
 def _row_groups(document: Document) -> Table:
-    table = _table("Row groups", (), ("row group", "rows", "in the file", "uncompressed"), ("sorted by",))
+    table = new_table("Row groups", (), ("row group", "rows", "in the file", "uncompressed", "decoded"), ("sorted by",))
     paths = {column["column_idx"]: printable(column["path"]) for column in document["columns"]}
     for group in document["row_groups"]:
         keys = [
             f"{paths.get(key['column_idx'], 'column ' + str(key['column_idx']))}{' descending' * key['descending']}"
             for key in group["sorting_columns"] or []
         ]
-        sizes = group["total_compressed_size"], group["total_byte_size"]
+        sizes = group["total_compressed_size"], group["total_byte_size"], group["decoded_size"]
         table.add_row(f"{group['row_group']}", count(group["num_rows"]), *map(_size, sizes), ", ".join(keys) or "–")
     return table
 
@@ -79,24 +69,19 @@ def _size(num_bytes: int | None) -> str:
 
 
 def _columns(columns: Sequence[Document], chunks: Sequence[Sequence[Document]]) -> Table:
-    numbers = ("values", "nulls", "pages", "in the file", "uncompressed")
-    table = _table("Columns", ("column", "type"), numbers, ("codec, encodings",))
+    table = new_table("Columns", ("path",), ("values", "nulls", "pages", "in the file", "uncompressed"))
     for column, of_column in zip(columns, chunks, strict=True):
         metadata = [chunk["meta_data"] for chunk in of_column]
         if None in metadata:
             table.add_row(printable(column["path"]), "encrypted")
             continue
-        codecs = dict.fromkeys(found["codec"] for found in metadata)
-        encodings = dict.fromkeys(encoding for found in metadata for encoding in _value_encodings(found))
         table.add_row(
             printable(column["path"]),
-            column["type"],
             count(_sum([found["num_values"] for found in metadata])),
             count(_sum([found["statistics"] and found["statistics"]["null_count"] for found in metadata])),
             count(_sum([_num_pages(found) for found in metadata])),
             _size(_sum([found["total_compressed_size"] for found in metadata])),
             _size(_sum([found["total_uncompressed_size"] for found in metadata])),
-            ", ".join(str(name) for name in (*codecs, *encodings)),
         )
     return table
 
@@ -124,27 +109,26 @@ def _column(column: Document, chunks: Sequence[Document]) -> RenderableType:
     """What the footer knows of one column: bounds of a single chunk, and histograms summed over all chunks."""
     metadata = [chunk["meta_data"] or {} for chunk in chunks]
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
-    for justify in ("right", "left", "right", "right", "left"):
-        table.add_column(justify=justify)  # type: ignore[arg-type]
+    alignment: list[JustifyMethod] = ["right", "left", "right", "right", "left"]
+    for justify in alignment:
+        table.add_column(justify=justify)
     sizes = [found.get("size_statistics") for found in metadata]
     for name in ("repetition_level", "definition_level"):
         histograms = [found and found[f"{name}_histogram"] for found in sizes]
         if all(histograms):
             counts = [sum(level) for level in zip(*histograms, strict=True)]
             _add_histogram(table, f"{name}_histogram", column[f"{name}s"], counts)
-    lines = [*_bounds(metadata)]
+    codecs = dict.fromkeys(str(found["codec"]) for found in metadata if found)
+    encodings = dict.fromkeys(str(encoding) for found in metadata if found for encoding in _value_encodings(found))
+    lines = [f"{column['type']}, codec {', '.join(codecs)}, encodings {', '.join(encodings)}", *_bounds(metadata)]
     value_bytes = _sum([found and found["unencoded_byte_array_data_bytes"] for found in sizes])
     if value_bytes is not None:
         lines.append(f"unencoded_byte_array_data_bytes: {value_bytes:,}")
     absent = _absent(chunks)
     if absent:
         lines.append(f"absent: {', '.join(absent)}")
-    parts = [table] if table.row_count else []
-    return Group("", Text(printable(column["path"]), style="bold"), *(f"  {line}" for line in lines), *map(_indented, parts))
-
-
-def _indented(part: RenderableType) -> Padding:
-    return Padding(part, (0, 0, 0, 2))
+    title = Text(printable(column["path"]), style="bold")
+    return Group("", title, *(f"  {line}" for line in lines), *[Padding(table, (0, 0, 0, 2))] * (table.row_count > 0))
 
 
 def _add_histogram(table: Table, title: str, names: Sequence[str], counts: Sequence[int]) -> None:
@@ -160,10 +144,12 @@ def _bounds(metadata: Sequence[Document]) -> Iterator[str]:
     if len(metadata) != 1 or not metadata[0].get("statistics"):
         return
     statistics = metadata[0]["statistics"]
-    for name in ("min_value", "max_value", "min", "max"):
+    for name, old_name in (("min_value", "min"), ("max_value", "max")):
         if statistics[name] is not None:
-            exact = statistics.get(f"is_{name}_exact")
-            yield f"{name}: {_shown(statistics[name], 80)}{' (shortened)' if exact is False else ''}"
+            shortened = " (shortened)" if statistics[f"is_{name}_exact"] is False else ""
+            yield f"{name}: {_shown(statistics[name], 80)}{shortened}"
+        elif statistics[old_name] is not None:
+            yield f"{old_name}: {_shown(statistics[old_name], 80)}"
 
 
 def _absent(chunks: Sequence[Document]) -> list[str]:
@@ -194,7 +180,7 @@ def _pages(title: str, chunk: Document) -> RenderableType:
     index = column_index or {}
     order = f", boundary_order {column_index['boundary_order']}" if column_index else ", no column_index"
     numbers = ("page", "first row", "offset", "bytes", "value bytes", "nulls")
-    pages = _table(f"\n{title}: {len(locations)} pages{order}", (), numbers, ("min", "max"))
+    pages = new_table(f"\n{title}: {plural(len(locations), 'page')}{order}", (), numbers, ("min", "max"))
     value_bytes = offset_index["unencoded_byte_array_data_bytes"]
     for number, location in enumerate(locations):
         pages.add_row(
@@ -208,11 +194,11 @@ def _pages(title: str, chunk: Document) -> RenderableType:
         )
     histograms = index.get("repetition_level_histograms"), index.get("definition_level_histograms")
     if histograms == (None, None):
-        return Group(pages, "  no level histograms of pages")
-    levels = _table("", (), ("page",), ("repetition_level_histogram", "definition_level_histogram"))
+        return Group(pages, "\n  no level histograms of pages")
+    levels = new_table("", (), ("page",), ("repetition_level_histogram", "definition_level_histogram"))
     for number in range(len(locations)):
         levels.add_row(f"{number}", *(_levels(_item(found, number)) for found in histograms))
-    return Group(pages, levels)
+    return Group(pages, "", levels)
 
 
 def _item(values: Sequence[Any] | None, number: int) -> Any:

@@ -29,10 +29,10 @@ class LevelNames:
 def level_names(schema: Sequence[SchemaElement]) -> list[LevelNames]:
     """The names for each leaf of a schema, in the order of the columns of a row group.
 
-    A definition level says what is missing: "null list", "empty list", "null element", "null struct 'a'" and so on, with
-    "at" and the path of the field where one leaf can miss the same at two depths; the largest is "value". A repetition
-    level says what begins: "new row", or "next element of" the path of a list. Raises ``CorruptFileError`` where the
-    schema is not a tree.
+    A definition level says what is missing: "null list", "empty list", "null element", "null struct 'a'" and so on,
+    with "at" and the path of the field where one leaf can miss the same at two depths; the largest is "value". A
+    repetition level says what begins: "new row", or "next element of" the path of a list. Raises ``CorruptFileError``
+    where the schema is not a tree.
     """
     return [_names(chain) for chain in _chains(schema)]
 

@@ -20,7 +20,7 @@ from colwriter.errors import InvalidDataError
 from colwriter.metadata import Type
 from colwriter.schema import ColumnDescriptor, is_list
 
-__all__ = ["EMPTY", "LeafColumn", "shred"]
+__all__ = ["EMPTY", "LeafColumn", "Levels", "shred"]
 
 Bytes = NDArray[np.uint8]
 EMPTY: Bytes = np.empty(0, np.uint8)
@@ -29,14 +29,28 @@ MAX_LEVELS = 255
 
 
 @dataclass(frozen=True, slots=True)
+class Levels:
+    """Levels of a leaf, each in ``width`` bits (1, 2 or 8) of ``data``, the first at bit ``offset``.
+
+    There are readable bytes after the last level. Without ``data`` all levels are the same, the largest of a definition
+    level and 0 of a repetition level.
+    """
+
+    data: Bytes
+    width: int
+    offset: int = 0
+
+
+CONSTANT = Levels(EMPTY, 8)
+
+
+@dataclass(frozen=True, slots=True)
 class LeafColumn:
     """The leaf of one column chunk, not encoded yet.
 
-    Slots are the entries of the leaf's Arrow array; a slot with a null ancestor or null itself holds no value. Every
-    level of at least ``slot_level`` has one slot. ``repetition_levels`` and ``definition_levels`` are uint8, and have
-    readable bytes after the last level; where they are empty, repetition levels are 0, and definition levels the
-    bits of ``validity``, or all the largest if that is empty too. ``values`` (fixed width) or ``offsets`` and ``data``
-    (byte arrays) hold the slots.
+    Slots are the entries of the leaf's Arrow array; a slot with a null ancestor or null itself holds no value, which is
+    what ``validity`` says (empty: all slots do). Every definition level of at least ``slot_level`` has one slot.
+    ``values`` (fixed width) or ``offsets`` and ``data`` (byte arrays) hold the slots.
     """
 
     descriptor: ColumnDescriptor
@@ -44,8 +58,8 @@ class LeafColumn:
     num_levels: int
     num_slots: int
     slot_level: int
-    repetition_levels: Bytes
-    definition_levels: Bytes
+    repetition_levels: Levels
+    definition_levels: Levels
     validity: Bytes
     bit_offset: int
     values: NDArray[Any]
@@ -107,6 +121,11 @@ class _Shredder:
         self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]
     ) -> Iterator[LeafColumn]:
         if is_list(arrow_type):
+            if len(path) == 1 and not _is_nested(arrow_type.value_type):
+                leaf = self.packed_list(array, arrow_type.value_field, levels)
+                if leaf is not None:
+                    yield leaf
+                    return
             child, inner = self.expand(array, arrow_type.value_field, levels, path)
             yield from self.value(child, arrow_type.value_type, inner, (*path, "list", arrow_type.value_field.name))
         elif pa.types.is_map(arrow_type):
@@ -127,24 +146,50 @@ class _Shredder:
 
     def leaf(self, array: pa.Array, levels: _Levels) -> LeafColumn:
         descriptor = next(self.columns)
-        if len(levels.definition) == 0 and levels.valid is not None and levels.live > 1:
-            levels = replace(levels, definition=self.definition(levels))
         valid = levels.valid or _ALL_VALID
-        values, offsets, data = _leaf_buffers(array, descriptor)
-        return LeafColumn(
-            descriptor=descriptor,
-            num_rows=levels.num_rows,
-            num_levels=levels.count,
-            num_slots=len(array),
-            slot_level=levels.slot_level,
-            repetition_levels=levels.repetition,
-            definition_levels=levels.definition,
-            validity=valid.bits,
-            bit_offset=valid.offset,
-            values=values,
-            offsets=offsets,
-            data=data,
+        if len(levels.definition):
+            definition = Levels(levels.definition, 8)
+        elif levels.valid is None:
+            definition = CONSTANT
+        elif levels.live == 1:
+            definition = Levels(valid.bits, 1, valid.offset)
+        else:
+            definition = Levels(self.definition(levels), 8)
+        repetition = Levels(levels.repetition, 8)
+        return _leaf_column(descriptor, array, levels, repetition, definition, valid)
+
+    def packed_list(self, array: pa.Array, element: pa.Field, levels: _Levels) -> LeafColumn | None:
+        """The leaf of a list of leaves at the top of a column; None if elements are hidden, or offsets wrong."""
+        offsets, values = _list_buffers(array)
+        span = max(int(offsets[len(array)]) - int(offsets[0]), 0)
+        width = 1 if levels.live + 1 + element.nullable == 1 else 2
+        most = levels.count + min(span, len(values))
+        padding = kernels.lists.PADDING
+        repetition = self.arena.take(most // 8 + padding)
+        definition = self.arena.take(most * width // 8 + padding)
+        lists = levels.valid or _ALL_VALID
+        elements = (_validity(values) if element.nullable else None) or _ALL_VALID
+        count = kernels.lists.pack_list_levels(
+            lists.bits,
+            lists.offset,
+            levels.live,
+            offsets,
+            levels.count,
+            len(values),
+            elements.bits,
+            elements.offset,
+            int(element.nullable),
+            width,
+            repetition,
+            definition,
         )
+        child = values.slice(int(offsets[0]), span)
+        if count < 0 or (child.null_count and not element.nullable):
+            return None
+        inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
+        valid = (_validity(child) if element.nullable else None) or _ALL_VALID
+        packed = Levels(_frozen(repetition), 1), Levels(_frozen(definition), width)
+        return _leaf_column(next(self.columns), child, inner, *packed, valid)
 
     def definition(self, levels: _Levels) -> Bytes:
         """The definition levels as an array, which they may not be yet."""
@@ -269,6 +314,35 @@ class _Shredder:
         packed = np.zeros(len(offsets), offsets.dtype)
         np.cumsum(lengths, out=packed[1:])
         return _frozen(packed), values.filter(pa.array(mask))
+
+
+def _is_nested(arrow_type: pa.DataType) -> bool:
+    return bool(pa.types.is_nested(arrow_type))
+
+
+def _leaf_column(
+    descriptor: ColumnDescriptor,
+    array: pa.Array,
+    levels: _Levels,
+    repetition: Levels,
+    definition: Levels,
+    valid: _Bitmap,
+) -> LeafColumn:
+    values, offsets, data = _leaf_buffers(array, descriptor)
+    return LeafColumn(
+        descriptor=descriptor,
+        num_rows=levels.num_rows,
+        num_levels=levels.count,
+        num_slots=len(array),
+        slot_level=levels.slot_level,
+        repetition_levels=repetition,
+        definition_levels=definition,
+        validity=valid.bits,
+        bit_offset=valid.offset,
+        values=values,
+        offsets=offsets,
+        data=data,
+    )
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

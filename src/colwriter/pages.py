@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.levels import EMPTY, LeafColumn
+from colwriter.levels import EMPTY, LeafColumn, Levels
 from colwriter.metadata import Encoding
 
 __all__ = [
@@ -96,8 +96,11 @@ def paginate(
         if after is not None:
             fences[:, 0] = after.rows[-1], after.levels[-1], after.slots[-1], after.values[-1]
         pages = kernels.pagination.paginate(
-            leaf.repetition_levels[: leaf.num_levels],
-            leaf.definition_levels[: leaf.num_levels],
+            leaf.repetition_levels.data,
+            leaf.repetition_levels.width,
+            leaf.definition_levels.data,
+            leaf.definition_levels.width,
+            leaf.num_levels,
             leaf.slot_level,
             leaf.validity,
             leaf.bit_offset,
@@ -150,25 +153,24 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
         definition = np.zeros((len(pages), top + 1), np.int64)
         definition[:, top] = pages.num_values
         unknown = top
-        if len(leaf.definition_levels) == 0 or leaf.slot_level == top - 1:
+        if leaf.slot_level == top - 1:
             unknown = top - 1  # slots without a value
-            definition[:, unknown] = (
-                pages.num_levels if not len(leaf.definition_levels) else np.diff(pages.slots)
-            ) - pages.num_values
-        if len(leaf.definition_levels):
+            definition[:, unknown] = np.diff(pages.slots) - pages.num_values
+        if len(leaf.definition_levels.data):
             _count(leaf.definition_levels, pages, definition, range(unknown), arena)
     return Histograms(repetition, definition)
 
 
-def _count(levels: NDArray[np.uint8], pages: Pages, histograms: Int64s, unknown: range, arena: Arena) -> None:
+def _count(levels: Levels, pages: Pages, histograms: Int64s, unknown: range, arena: Arena) -> None:
     """Fill in the columns ``unknown`` of the histograms; the others are known."""
     if len(unknown) > COMPARED_LEVELS:
         partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
         partials[:] = 0
-        kernels.histogram.count_levels(levels, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms)
+        kernels.histogram.count_levels(levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms)
         return
+    count = kernels.histogram.count_pair_level if levels.width == 2 else kernels.histogram.count_level
     for level in unknown[:-1]:
-        kernels.histogram.count_level(levels, pages.levels, level, histograms)
+        count(levels.data, pages.levels, level, histograms)
     for level in unknown[-1:]:
         histograms[:, level] = pages.num_levels - histograms.sum(axis=1)
 
@@ -192,29 +194,27 @@ NO_LEVELS = EncodedLevels(EMPTY, NO_STARTS)
 def encode_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[EncodedLevels, EncodedLevels]:
     """Repetition and definition levels of all pages in the RLE/bit-packed hybrid."""
     descriptor = leaf.descriptor
-    repetition = definition = NO_LEVELS
-    if descriptor.max_repetition_level:
-        repetition = _encode(leaf.repetition_levels, pages, descriptor.max_repetition_level, arena)
-    top = descriptor.max_definition_level
-    if len(leaf.definition_levels):
-        definition = _encode(leaf.definition_levels, pages, top, arena)
-    elif top:
-        count = len(leaf.validity) and int(pages.levels[-1] - pages.levels[0])
-        out = arena.take(kernels.rle.hybrid_bound(count, len(pages), 1))
-        starts = np.empty(len(pages) + 1, np.int64)
-        if len(leaf.validity):
-            kernels.rle.encode_bitmap(leaf.validity, leaf.bit_offset, pages.levels, out, starts)
-        else:
-            kernels.rle.encode_constant(top, pages.levels, out, starts)
-        definition = EncodedLevels(out, starts)
-    return repetition, definition
+    return (
+        _encode(leaf.repetition_levels, pages, descriptor.max_repetition_level, arena),
+        _encode(leaf.definition_levels, pages, descriptor.max_definition_level, arena),
+    )
 
 
-def _encode(levels: NDArray[np.uint8], pages: Pages, largest: int, arena: Arena) -> EncodedLevels:
-    width = bit_width(largest)
-    out = arena.take(kernels.rle.hybrid_bound(int(pages.levels[-1] - pages.levels[0]), len(pages), width))
+def _encode(levels: Levels, pages: Pages, largest: int, arena: Arena) -> EncodedLevels:
+    if largest == 0:
+        return NO_LEVELS
     starts = np.empty(len(pages) + 1, np.int64)
-    kernels.rle.encode_levels(levels, pages.levels, width, out, starts)
+    width = bit_width(largest)
+    count = int(pages.levels[-1] - pages.levels[0]) if len(levels.data) else 0
+    out = arena.take(kernels.rle.hybrid_bound(count, len(pages), width))
+    if count == 0:
+        kernels.rle.encode_constant(largest, pages.levels, out, starts)
+    elif levels.width == 1:
+        kernels.rle.encode_bitmap(levels.data, levels.offset, pages.levels, out, starts)
+    elif levels.width == 2:
+        kernels.rle.encode_pairs(levels.data, pages.levels, out, starts)
+    else:
+        kernels.rle.encode_levels(levels.data, pages.levels, width, out, starts)
     return EncodedLevels(out, starts)
 
 

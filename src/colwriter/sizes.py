@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from colwriter.metadata import ColumnMetaData, FileMetaData, Leaf, Type, leaf_levels
+from colwriter.metadata import ColumnMetaData, FileMetaData, Leaf, SizeStatistics, Type, leaf_levels
 
 __all__ = ["decoded_size"]
 
@@ -60,36 +60,33 @@ def _sum(chunks: Sequence[ColumnMetaData | None], leaf: Leaf) -> _Leaf | None:
     definition = [0] * (leaf.max_definition_level + 1)
     value_bytes = 0
     for chunk in chunks:
-        histograms = None if chunk is None else _histograms(chunk, leaf)
-        if chunk is None or histograms is None:
+        counts = None if chunk is None else _counts(chunk, leaf)
+        if counts is None:
             return None
-        repetition = [a + b for a, b in zip(repetition, histograms[0], strict=True)]
-        definition = [a + b for a, b in zip(definition, histograms[1], strict=True)]
-        if leaf.element.type is Type.BYTE_ARRAY:
-            size = chunk.size_statistics and chunk.size_statistics.unencoded_byte_array_data_bytes
-            if size is None:
-                return None
-            value_bytes += size
+        repetition = [a + b for a, b in zip(repetition, counts.repetition, strict=True)]
+        definition = [a + b for a, b in zip(definition, counts.definition, strict=True)]
+        value_bytes += counts.value_bytes
     return _Leaf(repetition, definition, value_bytes)
 
 
-def _histograms(chunk: ColumnMetaData, leaf: Leaf) -> tuple[Sequence[int], Sequence[int]] | None:
-    """Both histograms; one that a writer may leave out follows from other counts (parquet.thrift, SizeStatistics)."""
-    size = chunk.size_statistics
-    repetition: Sequence[int] | None = size and size.repetition_level_histogram
-    definition: Sequence[int] | None = size and size.definition_level_histogram
+def _counts(chunk: ColumnMetaData, leaf: Leaf) -> _Leaf | None:
+    """What a chunk counts. A histogram that a writer may leave out follows (parquet.thrift, SizeStatistics)."""
+    size = chunk.size_statistics or SizeStatistics()
+    repetition: Sequence[int] | None = size.repetition_level_histogram
+    definition: Sequence[int] | None = size.definition_level_histogram
+    value_bytes = size.unencoded_byte_array_data_bytes if leaf.element.type is Type.BYTE_ARRAY else 0
+    nulls = None if chunk.statistics is None else chunk.statistics.null_count
     if repetition is None and leaf.max_repetition_level == 0:
         repetition = (chunk.num_values,)
     if definition is None and leaf.max_definition_level == 0:
         definition = (chunk.num_values,)
-    nulls = chunk.statistics and chunk.statistics.null_count
     if definition is None and leaf.max_definition_level == 1 and nulls is not None:
         definition = (nulls, chunk.num_values - nulls)
-    if repetition is None or definition is None:
+    if repetition is None or definition is None or value_bytes is None:
         return None
     if (len(repetition), len(definition)) != (leaf.max_repetition_level + 1, leaf.max_definition_level + 1):
         return None
-    return repetition, definition
+    return _Leaf(repetition, definition, value_bytes)
 
 
 def _buffers(field: pa.Field, length: int, definition: int, lists: int, leaves: list[_Leaf]) -> Iterator[int | None]:
@@ -97,7 +94,7 @@ def _buffers(field: pa.Field, length: int, definition: int, lists: int, leaves: 
     arrow_type = field.type.storage_type if isinstance(field.type, pa.BaseExtensionType) else field.type
     if field.nullable:
         definition += 1
-        yield _bitmap(length)
+        yield 0 if pa.types.is_null(arrow_type) else _bitmap(length)
     if pa.types.is_struct(arrow_type):
         for child in _children(arrow_type):
             yield from _buffers(child, length, definition, lists, leaves)
@@ -127,12 +124,15 @@ def _values(arrow_type: Any, length: int, leaf: _Leaf) -> int | None:
         return (length + 1) * 4 + leaf.value_bytes
     if pa.types.is_large_string(arrow_type) or pa.types.is_large_binary(arrow_type):
         return (length + 1) * 8 + leaf.value_bytes
+    if pa.types.is_null(arrow_type):
+        return 0
     if pa.types.is_dictionary(arrow_type):
         return None
     try:
-        return -(-length * arrow_type.bit_width // 8)
+        bits: int = length * arrow_type.bit_width
     except ValueError:
         return None
+    return -(-bits // 8)
 
 
 def _bitmap(length: int) -> int:

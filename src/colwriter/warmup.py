@@ -20,7 +20,7 @@ from colwriter.api import write_table
 from colwriter.errors import UnsupportedTypeError
 from colwriter.schema import parquet_schema
 
-__all__ = ["WarmupReport", "warmup"]
+__all__ = ["WarmupReport", "dispatchers", "silence_notice", "warmup"]
 
 # Above the number of values up to which the writer takes no sample before it builds a dictionary.
 _ROWS = 10_000
@@ -60,28 +60,28 @@ def warmup(on_progress: _Progress = lambda done, total, doing: None) -> WarmupRe
     ``on_progress`` is called with the steps done, the number of steps, and what is being compiled or written.
     """
     start = time.perf_counter()
-    steps = [(column, options) for column in _columns() for options in _OPTIONS]
+    steps = [(table, options) for table in _tables() for options in _OPTIONS]
     silence_notice()
     watch = _Watch(on_progress, len(steps))
-    with event.install_listener("numba:compile", watch):  # type: ignore[no-untyped-call]
-        for number, (column, options) in enumerate(steps):
-            watch.step(number, f"writing {column.type if column.type.num_fields < 2 else 'map'}")
-            write_table(pa.table({"column": column}), pa.BufferOutputStream(), **options)
+    with event.install_listener("numba:compile", watch):
+        for number, (table, options) in enumerate(steps):
+            watch.step(number, f"writing {str(table.schema.field(0).type)[:30]}")
+            write_table(table, pa.BufferOutputStream(), **options)
     on_progress(len(steps), len(steps), "done")
-    dispatchers = _dispatchers()
-    loaded = sum(sum(dispatcher.stats.cache_hits.values()) for dispatcher in dispatchers)
-    folders = {Path(dispatcher.stats.cache_path) for dispatcher in dispatchers if dispatcher.stats.cache_path}
+    stats = [dispatcher.stats for dispatcher in dispatchers()]
+    loaded = sum(sum(found.cache_hits.values()) for found in stats)
+    folders = {Path(found.cache_path) for found in stats if found.cache_path}
     return WarmupReport(watch.compiled, loaded, time.perf_counter() - start, min(folders, default=None))
 
 
 def silence_notice() -> None:
     """Let the notice that kernels are being compiled, which is given once in a process, go nowhere."""
     data = {"dispatcher": kernels.bits.bits_at}
-    with redirect_stderr(io.StringIO()), event.trigger_event("numba:compile", data):  # type: ignore[no-untyped-call]
+    with redirect_stderr(io.StringIO()), event.trigger_event("numba:compile", data):
         pass
 
 
-class _Watch(event.Listener):  # type: ignore[misc]
+class _Watch(event.Listener):
     """Counts the kernels that are compiled, and tells which one is."""
 
     def __init__(self, on_progress: _Progress, total: int) -> None:
@@ -104,26 +104,49 @@ class _Watch(event.Listener):  # type: ignore[misc]
         pass
 
 
-def _dispatchers() -> list[Any]:
+def dispatchers() -> list[Any]:
     """All kernels."""
     modules = [getattr(kernels, name) for name in kernels.MODULES]
     found = {id(value): value for module in modules for value in vars(module).values() if isinstance(value, Dispatcher)}
     return list(found.values())
 
 
-def _columns() -> Iterator[pa.Array]:
-    """Columns that between them meet every kernel. All nulls have something under them."""
+def _tables() -> Iterator[pa.Table]:
+    """Tables of one column that between them meet every kernel. All nulls have something under them."""
     for leaf in _CANDIDATES:
         if _is_writable(leaf):
             few, unique = _leaf(leaf, 50), _leaf(leaf, _ROWS)
-            yield from (few, unique, _with_nulls(few), _with_nulls(unique), _lists(pa.list_(leaf), _with_nulls(few)))
+            for values in (few, unique, _with_nulls(few), _with_nulls(unique)):
+                yield from _with_and_without_nulls(values)
+            for values in (few, _with_nulls(few)):
+                yield from _with_and_without_nulls(_lists(pa.list_(leaf), values))
+            required = pa.list_(pa.field("element", leaf, nullable=False))
+            yield from _with_and_without_nulls(_lists(required, unique))
+    yield from map(_table, _nested())
+
+
+def _with_and_without_nulls(array: pa.Array) -> Iterator[pa.Table]:
+    """The array as a required column, an optional one without nulls, and one with nulls."""
+    if array.null_count == 0:
+        yield _table(array, nullable=False)
+        yield _table(array)
+    yield _table(_with_nulls(array))
+
+
+def _table(array: pa.Array, nullable: bool = True) -> pa.Table:
+    return pa.Table.from_arrays([array], schema=pa.schema([pa.field("column", array.type, nullable)]))
+
+
+def _nested() -> Iterator[pa.Array]:
+    """What is above the leaf takes the same kernels for any leaf."""
     values = _with_nulls(_leaf(pa.int64(), 50))
-    lists = _lists(pa.list_(pa.int64()), values)
-    large = _lists(pa.large_list(pa.int64()), values)
-    yield from (large, _lists(pa.list_(lists.type), lists), _lists(pa.large_list(large.type), large))
+    lists = _with_nulls(_lists(pa.list_(pa.int64()), values))
+    large = _with_nulls(_lists(pa.large_list(pa.int64()), values))
+    yield from (large, _with_nulls(_lists(pa.list_(lists.type), lists)))
+    yield _with_nulls(_lists(pa.large_list(large.type), large))
     yield pa.Array.from_buffers(pa.list_(pa.int64(), 4), _ROWS // 4, [_bitmap(_ROWS // 4)], children=[values])
     entries = pa.StructArray.from_arrays([_leaf(pa.int64(), 50), values], ["key", "value"])
-    yield _lists(pa.map_(pa.int64(), pa.int64()), entries)
+    yield _with_nulls(_lists(pa.map_(pa.int64(), pa.int64()), entries))
     for column in (values, lists):
         for _ in range(_DEPTH):
             nested = pa.struct([("member", column.type)])
@@ -161,12 +184,15 @@ def _bitmap(length: int) -> pa.Buffer:
 
 
 def _with_nulls(array: pa.Array) -> pa.Array:
-    return pa.Array.from_buffers(array.type, len(array), [_bitmap(len(array)), *array.buffers()[1:]])
+    """The array with every third entry null, and the values that were there still under it."""
+    nested = [array.values] if pa.types.is_nested(array.type) else None
+    own = 2 if nested else len(array.buffers())
+    return pa.Array.from_buffers(
+        array.type, len(array), [_bitmap(len(array)), *array.buffers()[1:own]], children=nested
+    )
 
 
 def _lists(arrow_type: pa.DataType, values: pa.Array) -> pa.Array:
     """Lists, or maps, of four entries each."""
-    dtype = np.int64 if pa.types.is_large_list(arrow_type) else np.int32
-    offsets = np.arange(0, len(values) + 1, 4, dtype)
-    length = len(offsets) - 1
-    return pa.Array.from_buffers(arrow_type, length, [_bitmap(length), pa.py_buffer(offsets)], children=[values])
+    offsets = np.arange(0, len(values) + 1, 4).astype("i8" if pa.types.is_large_list(arrow_type) else "i4")
+    return pa.Array.from_buffers(arrow_type, len(offsets) - 1, [None, pa.py_buffer(offsets)], children=[values])

@@ -122,7 +122,22 @@ def test_pages_of_flat_byte_arrays(
     fences = np.zeros((4, count + 3), np.int64)
     none = np.zeros(0, np.uint8)
     pages = pagination.paginate(
-        none, none, 0, bitmap(valid, offset), offset, offsets, 1, 32, max_rows, 8 * limit, stop_value, count, *fences
+        none,
+        8,
+        none,
+        8,
+        count,
+        0,
+        bitmap(valid, offset),
+        offset,
+        offsets,
+        1,
+        32,
+        max_rows,
+        8 * limit,
+        stop_value,
+        count,
+        *fences,
     )
     expected = naive_pages(sizes, [1] * count, valid.tolist(), max_rows, 8 * limit, stop_value)
     assert fences[0, : pages + 1].tolist() == expected
@@ -152,7 +167,22 @@ def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, lon
     offsets = np.zeros(0, np.int32)
     none = np.zeros(0, np.uint8)
     pages = pagination.paginate(
-        repetition, definition, 1, none, 0, offsets, 2, 64, max_rows, 8 * limit, 1 << 60, count, *fences
+        repetition,
+        8,
+        definition,
+        8,
+        len(definition),
+        1,
+        none,
+        0,
+        offsets,
+        2,
+        64,
+        max_rows,
+        8 * limit,
+        1 << 60,
+        count,
+        *fences,
     )
     expected = naive_pages(sizes, levels.tolist(), lengths.tolist(), max_rows, 8 * limit, 1 << 60)
     assert fences[0, : pages + 1].tolist() == expected
@@ -163,5 +193,7 @@ def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, lon
 def test_too_many_pages_is_a_status() -> None:
     fences = np.zeros((4, 3), np.int64)
     none = np.zeros(0, np.uint8)
-    result = pagination.paginate(none, none, 0, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, *fences)
+    result = pagination.paginate(
+        none, 8, none, 8, 10, 0, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, *fences
+    )
     assert result == pagination.TOO_MANY_PAGES

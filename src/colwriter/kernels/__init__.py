@@ -6,12 +6,34 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-MODULES = ("bits", "dictionary", "framing", "histogram", "indexes", "pagination", "plain", "rle", "shredding")
+MODULES = ("bits", "dictionary", "framing", "histogram", "indexes", "lists", "pagination", "plain", "rle", "shredding")
 
 if TYPE_CHECKING:
-    from colwriter.kernels import bits, dictionary, framing, histogram, indexes, pagination, plain, rle, shredding
+    from colwriter.kernels import (
+        bits,
+        dictionary,
+        framing,
+        histogram,
+        indexes,
+        lists,
+        pagination,
+        plain,
+        rle,
+        shredding,
+    )
 
-    __all__ = ["bits", "dictionary", "framing", "histogram", "indexes", "pagination", "plain", "rle", "shredding"]
+    __all__ = [
+        "bits",
+        "dictionary",
+        "framing",
+        "histogram",
+        "indexes",
+        "lists",
+        "pagination",
+        "plain",
+        "rle",
+        "shredding",
+    ]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, kernel, load_u64, popcount
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, kernel, load_u64, popcount
+from colwriter.kernels.bits import ALL, bits_at
 
 BLOCK_ROWS = 8192
 TOO_MANY_PAGES = -1
@@ -37,17 +38,29 @@ def count_valid(bitmap: Bytes, start: Int, end: Int) -> Int:
 
 
 @kernel
-def _row_start(repetition: Bytes, level: Int, rows: Int) -> Int:
+def _row_start(repetition: Bytes, width: Int, level: Int, num_levels: Int, rows: Int) -> Int:
     """The level at which the ``rows``-th row after the one that starts at ``level`` starts."""
     position = level + 1
-    end = len(repetition)
-    while rows > 0 and position < end:
-        block = repetition[position : min(position + 256, end)]
-        starts = np.uint16(0)
+    if width == 1:
+        while position < num_levels:
+            count = min(np.int64(64), num_levels - position)
+            starts = ~bits_at(repetition, position) & (ALL >> np.uint64(64 - count))
+            found = popcount(starts)
+            if found < rows:
+                rows -= found
+                position += count
+                continue
+            for _ in range(rows - 1):
+                starts &= starts - np.uint64(1)
+            return position + count_trailing_zeros(starts)
+        return num_levels
+    while position < num_levels:
+        block = repetition[position : min(position + 256, num_levels)]
+        starts_in_block = np.uint16(0)
         for i in range(len(block)):
-            starts = np.uint16(starts + np.uint16(block[i] == 0))
-        if np.int64(starts) < rows:
-            rows -= np.int64(starts)
+            starts_in_block = np.uint16(starts_in_block + np.uint16(block[i] == 0))
+        if np.int64(starts_in_block) < rows:
+            rows -= np.int64(starts_in_block)
             position += len(block)
             continue
         for i in range(len(block)):
@@ -55,16 +68,28 @@ def _row_start(repetition: Bytes, level: Int, rows: Int) -> Int:
                 rows -= 1
                 if rows == 0:
                     return position + i
-    return end
+    return num_levels
 
 
 @kernel
-def _count_slots(definition: Bytes, slot_level: Int) -> Int:
+def _count_slots(definition: Bytes, width: Int, slot_level: Int, start: Int, end: Int) -> Int:
     """How many of the levels belong to a slot of the leaf array: those of at least ``slot_level``."""
     total = np.int64(0)
-    start = np.int64(0)
-    while start < len(definition):
-        block = definition[start : min(start + 32768, len(definition))]
+    if width == 1:
+        return count_valid(definition, start, end)
+    if width == 2:
+        even = np.uint64(0x5555555555555555)
+        while start < end:
+            word = bits_at(definition, 2 * start)
+            high = word >> np.uint64(1)
+            slots = (word | high if slot_level == 1 else high if slot_level == 2 else word & high) & even
+            if end - start < 32:
+                slots &= (np.uint64(1) << np.uint64(2 * (end - start))) - np.uint64(1)
+            total += popcount(slots)
+            start += 32
+        return total
+    while start < end:
+        block = definition[start : min(start + 32768, end)]
         count = np.uint16(0)
         for i in range(len(block)):
             count = np.uint16(count + np.uint16(block[i] >= slot_level))
@@ -76,7 +101,10 @@ def _count_slots(definition: Bytes, slot_level: Int) -> Int:
 @kernel
 def paginate(
     repetition: Bytes,
+    repetition_width: Int,
     definition: Bytes,
+    definition_width: Int,
+    num_levels: Int,
     slot_level: Int,
     validity: Bytes,
     bit_offset: Int,
@@ -95,8 +123,9 @@ def paginate(
     """Cut the rows from ``rows[0]`` on into pages; returns their number.
 
     ``rows``, ``levels``, ``slots``, ``values`` int64: the first of each in each page, then the end of the last page.
-    Element 0 of each is where to start. Without ``repetition`` (uint8, may be empty) every row is one level, and one
-    slot of the leaf array; with it, the levels whose ``definition`` (uint8) is at least ``slot_level`` are slots.
+    Element 0 of each is where to start. If ``repetition`` is empty every row is one level, and one slot of the leaf
+    array; if not, the levels whose ``definition`` is at least ``slot_level`` are slots. A ``*_width`` is the bits that
+    a level takes in the array, 1, 2 or 8.
     Values are the valid slots (``validity`` may be empty: all). A level takes ``level_bits``, a value
     ``value_bits`` and, where ``offsets`` is not empty, the bytes between its slot's offsets. Cutting stops before the
     row that holds value ``stop_value``.
@@ -118,8 +147,8 @@ def paginate(
             next_level = level + step
             next_slot = slot + step
             if nested:
-                next_level = _row_start(repetition, level, step)
-                next_slot = slot + _count_slots(definition[level:next_level], slot_level)
+                next_level = _row_start(repetition, repetition_width, level, num_levels, step)
+                next_slot = slot + _count_slots(definition, definition_width, slot_level, level, next_level)
             next_value = value + next_slot - slot
             if len(validity) > 0:
                 next_value = value + count_valid(validity, bit_offset + slot, bit_offset + next_slot)

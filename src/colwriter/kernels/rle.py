@@ -160,6 +160,76 @@ def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Byt
 
 
 @kernel
+def _repeated_pairs(pairs: Bytes, level: Int, end: Int, value: Int) -> Int:
+    """How many two-bit levels from ``level`` on, but not past ``end``, are those of ``value``, a word of one level."""
+    start = level
+    while level < end:
+        run = count_trailing_zeros(bits_at(pairs, 2 * level) ^ value) >> 1
+        level += run
+        if run < 32:
+            break
+    return min(level, end) - start
+
+
+@kernel
+def encode_pairs(pairs: Bytes, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
+    """Encode levels packed in two bits each; as ``encode_bitmap``, for whole bytes of ``pairs``.
+
+    Up to three groups are stored at once, as many as come before the next repeated run (16 is ``minimum_run(2)``).
+    """
+    even = np.uint64(0x5555555555555555)
+    position = 0
+    for page in range(len(level_starts) - 1):
+        out_starts[page] = position
+        level = level_starts[page]
+        end = level_starts[page + 1]
+        header = position
+        position += 1
+        groups = 0
+        while level < end:
+            left = end - level
+            word = bits_at(pairs, 2 * level)
+            value = (word & np.uint64(3)) * even
+            run = min(count_trailing_zeros(word ^ value) >> 1, left)
+            if run >= 16 or (run == left and groups == 0):
+                if run == 32:
+                    run += _repeated_pairs(pairs, level + run, end, value)
+                position = _close_groups(out, header, position, groups)
+                position = _write_run(out, position, run, np.int64(word & np.uint64(3)), 1)
+                header = position
+                position += 1
+                groups = 0
+                level += run
+                continue
+            # same: bit 2k says that levels k and k + 1 are equal; a run of 16 is 15 of them.
+            same = ~(word ^ (word >> np.uint64(2)))
+            same &= (same >> np.uint64(1)) & (even >> np.uint64(2))
+            same &= same >> np.uint64(2)
+            same &= same >> np.uint64(4)
+            same &= same >> np.uint64(8)
+            same &= same >> np.uint64(14)
+            # A run that starts in group k is seen whole if it starts at level 16, bit 32, or before.
+            starts = (same & np.uint64(0x0000000100010000)) | np.uint64(1 << 48)
+            count = min(count_trailing_zeros(starts) >> 4, MAX_GROUPS - groups)
+            if left < 8 * count:
+                count = (left + 7) >> 3
+                if left < 8 * count:
+                    word &= (np.uint64(1) << np.uint64(2 * left)) - np.uint64(1)
+            store_u64(out, position, word)
+            position += 2 * count
+            groups += count
+            level += 8 * count
+            if groups == MAX_GROUPS:
+                position = _close_groups(out, header, position, groups)
+                header = position
+                position += 1
+                groups = 0
+        position = _close_groups(out, header, position, groups)
+    out_starts[len(level_starts) - 1] = position
+    return position
+
+
+@kernel
 def _pack_masks(bit_width: Int) -> Int:
     """Masks and shifts of the three steps that pack eight bytes of ``bit_width`` bits each, lane by lane."""
     w = np.uint64(bit_width)

@@ -1,0 +1,136 @@
+"""Levels of a column of lists of leaves, the most frequent nested column, as packed bits.
+
+Such a column has repetition levels of one bit and definition levels of one or two, and both follow from offsets and
+validity bitmaps a word at a time. Levels are appended to registers and stored when 64 bits are full.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from colwriter.kernels._jit import Array, Bytes, Int, kernel, store_u64
+from colwriter.kernels.bits import ALL, bits_at
+
+# Readable bytes that must follow the last level.
+PADDING = 16
+HIDDEN_VALUES = -1
+INVALID_OFFSETS = -2
+
+
+@kernel
+def _append(out: Bytes, to: Int, pending: Int, filled: Int, word: Int, count: Int) -> tuple[Int, Int, Int]:
+    """Append the low ``count`` (1 to 64) bits of ``word``, the others being zero; returns (to, pending, filled)."""
+    pending |= word << np.uint64(filled)
+    filled += count
+    if filled >= 64:
+        store_u64(out, to, pending)
+        to += 8
+        filled -= 64
+        pending = (word >> np.uint64(1)) >> np.uint64(count - filled - 1)
+    return to, pending, filled
+
+
+@kernel
+def _interleave(bits: Int) -> Int:
+    """The low 32 bits at even places of 64."""
+    x = bits & np.uint64(0xFFFFFFFF)
+    x = (x | (x << np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
+    x = (x | (x << np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
+    x = (x | (x << np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    x = (x | (x << np.uint64(2))) & np.uint64(0x3333333333333333)
+    return (x | (x << np.uint64(1))) & np.uint64(0x5555555555555555)
+
+
+@kernel
+def _low(count: Int) -> Int:
+    """A mask of the ``count`` (1 to 64) lowest bits."""
+    return ALL >> np.uint64(64 - count)
+
+
+@kernel
+def pack_list_levels(
+    validity: Bytes,
+    bit_offset: Int,
+    optional: Int,
+    offsets: Array,
+    count: Int,
+    num_elements: Int,
+    element_validity: Bytes,
+    element_bit_offset: Int,
+    element_optional: Int,
+    width: Int,
+    repetition: Bytes,
+    definition: Bytes,
+) -> Int:
+    """Levels of ``count`` lists; returns how many, or a negative status (see ``shredding.expand_lists``).
+
+    ``optional`` and ``element_optional``: 0 or 1, what the list and its element add to definition levels if they are
+    not null. An empty bitmap means that all are valid. ``repetition`` takes one bit a level, ``definition`` ``width``
+    (1 or 2); both need room for ``PADDING`` bytes more.
+    """
+    null_element = np.uint64(optional + 1)
+    valid_element = np.uint64(optional + 1 + element_optional)
+    fives = np.uint64(0x5555555555555555) if width == 2 else ALL
+    all_null = null_element * fives if width == 2 else np.uint64(0)
+    # Without a bitmap all elements are valid; with one, a set bit turns the level of a null into that of a value.
+    change = null_element ^ valid_element
+    constant = valid_element * fives if width == 2 else ALL
+    a_word = 64 // width
+    r_to = 0
+    r_pending = np.uint64(0)
+    r_filled = 0
+    d_to = 0
+    d_pending = np.uint64(0)
+    d_filled = 0
+    levels = np.int64(0)
+    i = 0
+    while i < count:
+        start = np.int64(offsets[i])
+        stop = np.int64(offsets[i + 1])
+        span = stop - start
+        if span < 0 or start < 0 or stop > num_elements:
+            return INVALID_OFFSETS
+        if span == 0:
+            # As many null and empty lists as follow one another: all of repetition level 0.
+            most = min(count - i, a_word)
+            k = 1
+            while k < most and np.int64(offsets[i + k + 1]) == stop:
+                k += 1
+            word = np.uint64(0)
+            if optional:
+                word = _low(k)
+                if len(validity) > 0:
+                    word &= bits_at(validity, bit_offset + i)
+                if width == 2:
+                    word = _interleave(word)
+            r_to, r_pending, r_filled = _append(repetition, r_to, r_pending, r_filled, np.uint64(0), k)
+            d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, k * width)
+            levels += k
+            i += k
+            continue
+        if len(validity) > 0:
+            bit = bit_offset + i
+            if (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
+                return HIDDEN_VALUES
+        done = np.int64(0)
+        while done < span:
+            n: Int = min(span - done, 64)
+            word = _low(n)
+            if done == 0:
+                word ^= np.uint64(1)
+            r_to, r_pending, r_filled = _append(repetition, r_to, r_pending, r_filled, word, n)
+            done += n
+        done = np.int64(0)
+        while done < span:
+            n = min(span - done, a_word)
+            word = constant
+            if element_optional and len(element_validity) > 0:
+                word = all_null ^ (_interleave(bits_at(element_validity, element_bit_offset + start + done)) * change)
+            word &= _low(n * width)
+            d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, n * width)
+            done += n
+        levels += span
+        i += 1
+    store_u64(repetition, r_to, r_pending)
+    store_u64(definition, d_to, d_pending)
+    return levels
