@@ -329,7 +329,7 @@ def test_a_failed_write_leaves_no_output_and_keeps_what_was_there(tmp_path: Path
         ("stream.arrow", b"", ""),
         ("v1.feather", b"FEA1....FEA1", "Feather version 1 cannot be read"),
         ("a.parquet", b"PAR1PAR1", "Parquet file size is 8 bytes"),
-        ("a.csv.gz", b"not gzip at all", ""),
+        ("a.csv.gz", b"not gzip at all", "zlib inflate failed"),
     ],
 )
 def test_input_that_cannot_be_read(name: str, content: bytes, line: str, tmp_path: Path, output: Path) -> None:
@@ -406,7 +406,7 @@ def test_inspect_names_every_bucket(output: Path) -> None:
         "4 rows, format version 1",
         f"created_by: {cw.read_metadata(output).created_by}",
     ]
-    start = lines.index("tags.list.element", lines.index("tags.list.element") + 1)
+    start = lines.index("tags.list.element")
     assert lines[start + 1 : start + 13] == [
         "BYTE_ARRAY (STRING), codec SNAPPY, encodings PLAIN",
         "min_value: x",

@@ -83,8 +83,12 @@ def demo(
     raise typer.Exit(0 if equal else 1)
 
 
+_NOT_OPTIONS = ("source", "output", "input_format", "progress")
+
+
 @app.command()
 def write(
+    context: typer.Context,
     source: Annotated[
         Path, typer.Argument(metavar="INPUT", help="CSV, TSV, JSON lines, Arrow IPC, Feather or Parquet.")
     ],
@@ -115,22 +119,11 @@ def write(
 
     Options have the names and meanings of pyarrow.parquet.write_table. The input is never in memory as a whole.
     """
-    given = {
-        "compression": compression,
-        "compression_level": compression_level,
-        "row_group_size": row_group_size,
-        "data_page_size": data_page_size,
-        "data_page_version": data_page_version,
-        "max_rows_per_page": max_rows_per_page,
-        "use_dictionary": use_dictionary,
-        "dictionary_pagesize_limit": dictionary_pagesize_limit,
-        "write_page_index": write_page_index,
-        "write_page_checksum": write_page_checksum,
-        "write_statistics": write_statistics,
-        "size_statistics_level": size_statistics_level,
-        "column_encoding": column_encoding,
+    options = {
+        name: value
+        for name, value in context.params.items()
+        if name not in _NOT_OPTIONS and value not in (None, [], ())
     }
-    options = {name: value for name, value in given.items() if value is not None and value != []}
     with _errors():
         from colwriter import display
         from colwriter.conversion import convert, open_source

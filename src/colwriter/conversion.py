@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,23 @@ def open_source(path: Path, input_format: InputFormat | None = None) -> Iterator
         raise InvalidOptionError(f"format: the suffix of {path.name!r} does not tell it; expected one of {names}")
     with path.open("rb") as plain_file:
         magic = plain_file.read(len(_ARROW_FILE))
+    with pa.OSFile(str(path), "rb") as file:
+        with _unreadable(path):
+            source = _open(file, magic, input_format, codec)
+        yield replace(source, batches=_named(path, source.batches))
+
+
+@contextmanager
+def _unreadable(path: Path) -> Iterator[None]:
     try:
-        with pa.OSFile(str(path), "rb") as file:
-            yield _open(file, magic, input_format, codec)
-    except pa.ArrowException as error:
+        yield
+    except (pa.ArrowException, OSError) as error:
         raise InvalidDataError(f"{path}: {error}") from error
+
+
+def _named(path: Path, batches: Iterator[tuple[pa.RecordBatch, int]]) -> Iterator[tuple[pa.RecordBatch, int]]:
+    with _unreadable(path):
+        yield from batches
 
 
 def _open(file: pa.NativeFile, magic: bytes, input_format: InputFormat, codec: str | None) -> Source:
@@ -158,6 +170,7 @@ def convert(source: Source, output: Path, options: Mapping[str, Any], on_progres
         for batch, done in source.batches:
             writer.write_batch(batch)
             on_progress(done)
+    on_progress(source.total)
     footer = writer.metadata
     decoded = decoded_size(footer, without_views(source.schema))
     return Written(output, footer.num_rows, len(footer.row_groups), output.stat().st_size, decoded)

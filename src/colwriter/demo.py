@@ -90,7 +90,8 @@ def _header(found: distributions.Distribution, name: str) -> str | None:
 
 def repeat_for(table: pa.Table) -> int:
     """How often to repeat the rows so that about a million files are written."""
-    return max(round(ENTRIES / max(file_entries(table), 1)), 1)
+    entries = file_entries(table)
+    return max(round(ENTRIES / entries), 1) if entries else 1
 
 
 def file_entries(table: pa.Table) -> int:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colwriter.kernels import bits, histogram, pagination, shredding
+from colwriter.kernels import bits, histogram, lists, pagination, shredding
 
 # 64-bit words, blocks of 256 (row starts) and of 32768 levels (lane counters), 8192 rows a step.
 EDGES = sorted({max(n + d, 0) for n in (0, 8, 64, 128, 256, 8192, 32_768, 65_536) for d in (-1, 0, 1, 9)})
@@ -197,3 +197,129 @@ def test_too_many_pages_is_a_status() -> None:
         none, 8, none, 8, 10, 0, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, *fences
     )
     assert result == pagination.TOO_MANY_PAGES
+
+
+def naive_list_levels(
+    spans: list[int], valid: list[int], optional: int, elements: list[int], element_optional: int
+) -> tuple[list[int], list[int]]:
+    repetition, definition, at = [], [], 0
+    for span, is_valid in zip(spans, valid, strict=True):
+        if span == 0:
+            repetition.append(0)
+            definition.append(is_valid if optional else 0)
+        for k in range(span):
+            repetition.append(int(k > 0))
+            definition.append(optional + 1 + (elements[at] if element_optional else 0))
+            at += 1
+    return repetition, definition
+
+
+def unpack(data: np.ndarray, width: int, count: int) -> list[int]:
+    bits = np.unpackbits(data, bitorder="little")[: count * width].reshape(count, width)
+    return (bits * (1 << np.arange(width))).sum(axis=1).tolist()
+
+
+# Runs of eight empty lists, lists of more than 28 elements, and words of 32 and 64 levels take ways of their own.
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(0, 120),
+    st.sampled_from([0, 1]),
+    st.sampled_from([0, 1]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0.0, 0.3, 0.9]),
+    st.sampled_from([3, 27, 28, 29, 40, 150]),
+    st.sampled_from([np.int32, np.int64]),
+    st.integers(0, 2**32),
+)
+def test_packed_list_levels(
+    count: int,
+    optional: int,
+    element_optional: int,
+    list_nulls: bool,
+    element_nulls: bool,
+    empty_share: float,
+    longest: int,
+    dtype: type,
+    seed: int,
+) -> None:
+    rng = np.random.default_rng(seed)
+    spans = np.where(rng.random(count) < empty_share, 0, rng.integers(0, longest + 1, count))
+    spans[rng.random(count) < 0.1] = 28
+    valid = np.where(spans == 0, rng.integers(0, 2, count), 1) if list_nulls and optional else np.ones(count, np.int64)
+    total = int(spans.sum())
+    elements = rng.integers(0, 2, total) if element_nulls and element_optional else np.ones(total, np.int64)
+    offset, element_offset, first = (int(v) for v in rng.integers(0, 9, 3))
+    offsets = (first + np.concatenate([[0], np.cumsum(spans)])).astype(dtype)
+    none = np.zeros(0, np.uint8)
+    width = 1 if optional + element_optional == 0 else 2
+    repetition = np.full((total + count) // 8 + lists.PADDING, 0xAA, np.uint8)
+    definition = np.full((total + count) * width // 8 + lists.PADDING, 0xAA, np.uint8)
+    levels = lists.pack_list_levels(
+        bitmap(valid, offset) if list_nulls and optional else none,
+        offset,
+        optional,
+        offsets,
+        count,
+        first + total,
+        bitmap(np.concatenate([np.ones(first, np.int64), elements]), element_offset)
+        if element_nulls and element_optional
+        else none,
+        element_offset,
+        element_optional,
+        width,
+        repetition,
+        definition,
+    )
+    expected = naive_list_levels(spans.tolist(), valid.tolist(), optional, elements.tolist(), element_optional)
+    assert levels == len(expected[0])
+    assert unpack(repetition, 1, levels) == expected[0]
+    assert unpack(definition, width, levels) == expected[1]
+    if width == 2:
+        starts = np.array(sorted({0, levels // 3, levels}), np.int64)
+        counted = np.zeros((len(starts) - 1, 4), np.int64)
+        for level in range(4):
+            histogram.count_pair_level(definition, starts, level, counted)
+        for page in range(len(starts) - 1):
+            part = expected[1][starts[page] : starts[page + 1]]
+            assert counted[page].tolist() == [part.count(level) for level in range(4)]
+    rows = np.flatnonzero(np.array(expected[0]) == 0)
+    fences = np.zeros((4, count + 3), np.int64)
+    pages = pagination.paginate(
+        repetition,
+        1,
+        definition,
+        width,
+        levels,
+        optional + 1,
+        none,
+        0,
+        offsets[:0],
+        1,
+        1,
+        7,
+        1 << 60,
+        1 << 60,
+        count,
+        *fences,
+    )
+    starts = [*range(0, count, 7), count] if count else [0]
+    assert fences[0, : pages + 1].tolist() == starts
+    assert fences[1, : pages + 1].tolist() == [int(rows[r]) if r < count else levels for r in starts]
+    assert fences[2, : pages + 1].tolist() == [int(spans[:r].sum()) for r in starts]
+
+
+@pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [0, 100, 2, 8]])
+def test_wrong_list_offsets_are_a_status(offsets: list[int]) -> None:
+    none = np.zeros(0, np.uint8)
+    out = np.zeros(100, np.uint8)
+    array = np.array(offsets, np.int32)
+    assert lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy()) == lists.INVALID_OFFSETS
+
+
+def test_hidden_values_are_a_status() -> None:
+    none = np.zeros(0, np.uint8)
+    out = np.zeros(100, np.uint8)
+    array = np.array([0, 2, 5], np.int32)
+    valid = np.array([0b01], np.uint8)
+    assert lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy()) == lists.HIDDEN_VALUES

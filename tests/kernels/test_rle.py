@@ -112,6 +112,31 @@ def test_sizes_around_constants(count: int, longest: int) -> None:
         assert decode(data, 1, b - a) == bits[a:b].tolist()
 
 
+def encode_pairs(levels: np.ndarray, starts: np.ndarray) -> list[bytes]:
+    bits = np.stack([levels & 1, levels >> 1], axis=1).ravel()
+    packed = np.packbits(bits.astype(np.uint8), bitorder="little")
+    out = np.full(rle.hybrid_bound(len(levels), len(starts) - 1, 2), 0x55, np.uint8)
+    fences = np.zeros(len(starts), np.int64)
+    rle.encode_pairs(packed, starts, out, fences)
+    return [out[a:b].tobytes() for a, b in zip(fences, fences[1:], strict=False)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.one_of(st.integers(0, 2000), st.sampled_from(EDGES)),
+    st.lists(st.integers(0, 2000), max_size=4),
+    st.sampled_from([1, 3, 14, 15, 16, 17, 40, 300, 3000]),
+    st.integers(0, 2**32),
+)
+def test_pairs(count: int, cuts: list[int], longest: int, seed: int) -> None:
+    starts = page_starts(cuts, count)
+    levels = runs(np.random.default_rng(seed), count, 4, longest).astype(np.uint8)
+    for page, data in enumerate(encode_pairs(levels, starts)):
+        a, b = starts[page], starts[page + 1]
+        assert decode(data, 2, b - a) == levels[a:b].tolist()
+        assert len(data) <= (b - a + 7) // 8 * 2 + 2 * ((b - a) // 65_528 + 1)
+
+
 @settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 2000),

@@ -96,20 +96,18 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
     starts, lead = np.array([0, 3]), np.zeros(1, np.int64)
     status = plain.encode_byte_arrays(array, data, none, 0, starts, lead, 1, True, out, begin, end, least, greatest)
     assert status == plain.INVALID_OFFSETS
-    scratch = np.zeros(8, np.uint64)
+    keys = np.zeros(8 * dictionary.KEY_WORDS, np.uint64)
     table = np.zeros(dictionary.table_size(8), np.int32)
     entries, indices = np.zeros(8, np.int64), np.zeros(8, np.int32)
     assert (
-        dictionary.build_byte_arrays(
-            array, data, none, 0, 0, 3, 1000, 0, table, scratch, scratch.copy(), entries, indices
-        )[0]
+        dictionary.build_byte_arrays(array, data, none, 0, 0, 3, 1000, 0, table, keys, entries, indices)[0]
         == dictionary.INVALID_OFFSETS
     )
 
 
-# The table starts with 1024 slots and grows when half full.
-@pytest.mark.parametrize("distinct", [1, 2, 511, 512, 513, 514, 2049, 5000])
-@pytest.mark.parametrize("max_entries", [1, 512, 10_000])
+# The table starts with 1024 slots and grows when a quarter full, eightfold.
+@pytest.mark.parametrize("distinct", [1, 2, 255, 256, 257, 258, 2048, 2049, 5000, 17_000])
+@pytest.mark.parametrize("max_entries", [1, 512, 10_000, 20_000])
 def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
     rng = np.random.default_rng(distinct)
     pool = rng.integers(-(2**63), 2**63 - 1, distinct, dtype=np.int64)
@@ -147,11 +145,11 @@ def test_byte_array_dictionary(pool: list[bytes], max_bytes: int, seed: int) -> 
     offsets, data = byte_arrays(values)
     room = len(values) + 1
     table = np.zeros(dictionary.table_size(room), np.int32)
-    hashes, heads = np.zeros((2, room), np.uint64)
+    keys = np.zeros(room * dictionary.KEY_WORDS, np.uint64)
     entries, indices = np.zeros(room, np.int64), np.zeros(room, np.int32)
     none = np.zeros(0, np.uint8)
     count, indexed, total = dictionary.build_byte_arrays(
-        offsets, data, none, 0, 0, len(values), max_bytes, 0, table, hashes, heads, entries, indices
+        offsets, data, none, 0, 0, len(values), max_bytes, 0, table, keys, entries, indices
     )
     expected: dict[bytes, int] = {}
     wanted, used = [], 0

@@ -133,7 +133,7 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
             probation = PROBATION
     max_entries = min(limit // 4, num_values)
     entries = arena.take(max_entries, np.int64)
-    hashes_of_entries, heads = arena.take(2 * max_entries, np.uint64).reshape(2, max_entries)
+    keys = arena.take(kernels.dictionary.KEY_WORDS * max_entries, np.uint64)
     indices = arena.take(num_values, np.int32)
     table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
     count, indexed, value_bytes = kernels.dictionary.build_byte_arrays(
@@ -146,8 +146,7 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
         limit,
         probation,
         table,
-        hashes_of_entries,
-        heads,
+        keys,
         entries,
         indices,
     )

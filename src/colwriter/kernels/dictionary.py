@@ -1,8 +1,9 @@
 """Dictionaries: distinct values in the order in which they are met, and an index for each value.
 
-(Parquet specification, Encodings.md, "Dictionary Encoding".) The hash table is open addressing with linear
-probing over ``index + 1`` (0: free); it starts small, so that few distinct values stay in the first cache, and
-grows fourfold when half full. Values are the valid slots; an empty ``validity`` means all.
+(Parquet specification, Encodings.md, "Dictionary Encoding".) The hash table is open addressing with linear probing over
+``index + 1`` (0: free). It starts small, so that few distinct values stay in the first cache, and grows eightfold when
+a quarter full: a probe that misses costs a branch that was not foreseen, more than the memory. Values are the valid
+slots; an empty ``validity`` means all.
 """
 
 from __future__ import annotations
@@ -24,59 +25,78 @@ from colwriter.kernels._jit import (
 from colwriter.kernels.bits import valid_slots
 
 FIRST_TABLE_BITS = 10
+GROWTH_BITS = 3
 INVALID_OFFSETS = -1
+# What is kept of an entry to compare it with: its first two words (of a long one, the second is a hash of the rest), its
+# length, and its hash.
+KEY_WORDS = 4
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SECOND_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
+# MASKS[n]: the low n bytes.
+MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
 
 
 def table_size(max_entries: int) -> int:
-    """Slots that the table for ``max_entries`` can grow to."""
-    bits = FIRST_TABLE_BITS
-    while (1 << bits) < 2 * (max_entries + 1):
-        bits += 2
-    return 1 << bits
+    """Slots that the table for ``max_entries`` can grow to: at most half of them are taken."""
+    return max(1 << (2 * max_entries + 1).bit_length(), 1 << FIRST_TABLE_BITS)
 
 
 @kernel
-def _mix(word: Int) -> Int:
+def _grown(bits: Int, num_entries: Int, capacity: Int) -> Int:
+    """The number of address bits that the table should have; ``capacity`` slots are the most."""
+    if 4 * num_entries > (1 << bits):
+        while bits < 62 and (1 << bits) < capacity and 4 * num_entries > (1 << bits):
+            bits = min(bits + GROWTH_BITS, 63 - count_leading_zeros(np.uint64(capacity)))
+    return bits
+
+
+@kernel
+def _hash(word: Int) -> Int:
+    """A hash of a 64-bit value whose high bits depend on all of it."""
     word = (word ^ (word >> np.uint64(32))) * MULTIPLIER
-    return word ^ (word >> np.uint64(29))
+    return word ^ (word >> np.uint64(32))
 
 
 @kernel
-def _head(data: Bytes, start: Int, length: Int) -> Int:
-    """The first eight bytes of a value, zeros after its end."""
-    if length >= 8:
-        return load_u64(data, start)
-    if start + 8 <= len(data):
-        return load_u64(data, start) & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
-    word = np.uint64(0)
-    for k in range(length):
-        word |= np.uint64(data[start + k]) << np.uint64(8 * k)
-    return word
+def _place(hashed: Int, bits: Int) -> Int:
+    """Where to look first in a table of ``1 << bits`` slots."""
+    return np.int64((hashed * MULTIPLIER) >> np.uint64(64 - bits))
 
 
 @kernel
-def _hash_bytes(data: Bytes, start: Int, length: Int, head: Int) -> Int:
-    """A hash of a value whose first eight bytes are ``head``."""
-    word = _mix(head ^ (np.uint64(length) * MULTIPLIER))
-    if length > 8:
-        k = 8
-        while k + 8 <= length:
-            word = _mix(word ^ load_u64(data, start + k))
-            k += 8
-        word = _mix(word ^ load_u64(data, start + length - 8))
-    return word
+def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int]:
+    """The two words that stand for a value: its bytes, up to sixteen; the first eight and a hash of the rest else."""
+    if length <= 16:
+        if start + 16 <= len(data):
+            return (
+                load_u64(data, start) & MASKS[min(length, 8)],
+                load_u64(data, start + 8) & MASKS[max(length - 8, 0)],
+            )
+        first = np.uint64(0)
+        second = np.uint64(0)
+        for k in range(min(length, 8)):
+            first |= np.uint64(data[start + k]) << np.uint64(8 * k)
+        for k in range(8, length):
+            second |= np.uint64(data[start + k]) << np.uint64(8 * (k - 8))
+        return first, second
+    second = np.uint64(length)
+    for k in range(8, length - 8, 8):
+        second = _hash(second ^ load_u64(data, start + k))
+    return load_u64(data, start), _hash(second ^ load_u64(data, start + length - 8))
 
 
 @kernel
-def _same_tail(data: Bytes, a: Int, b: Int, length: Int) -> Int:
-    """Whether two values of ``length`` bytes with the same first eight bytes are the same."""
-    k = 8
-    while k + 8 <= length:
+def _hash_words(first: Int, second: Int, length: Int) -> Int:
+    return _hash(first * SECOND_MULTIPLIER + ((second ^ np.uint64(length)) * MULTIPLIER ^ (second >> np.uint64(29))))
+
+
+@kernel
+def _same_bytes(data: Bytes, a: Int, b: Int, length: Int) -> Int:
+    """Whether two values of ``length`` bytes, more than sixteen, are the same."""
+    for k in range(0, length - 8, 8):
         if load_u64(data, a + k) != load_u64(data, b + k):
             return False
-        k += 8
-    return length <= 8 or load_u64(data, a + length - 8) == load_u64(data, b + length - 8)
+    return load_u64(data, a + length - 8) == load_u64(data, b + length - 8)
 
 
 @kernel
@@ -98,13 +118,13 @@ def sample_fixed(
         high = start + (k + 1) * count // wanted
         if high <= low:
             continue
-        slot = low + np.int64(_mix(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
+        slot = low + np.int64(_hash(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
         bit = bit_offset + slot
         if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
             continue
         met += 1
         value = np.int64(values[slot])
-        at = _mix(np.uint64(value)) & mask
+        at = _hash(np.uint64(value)) & mask
         while used[np.int64(at)] and seen[np.int64(at)] != value:
             at = (at + np.uint64(1)) & mask
         if not used[np.int64(at)]:
@@ -129,7 +149,7 @@ def hash_slots(
         high = start + (k + 1) * count // wanted
         if high <= low:
             continue
-        slot = low + np.int64(_mix(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
+        slot = low + np.int64(_hash(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
         bit = bit_offset + slot
         if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
             continue
@@ -137,7 +157,8 @@ def hash_slots(
         length = np.int64(offsets[slot + 1]) - first
         if first < 0 or length < 0 or first + length > size:
             return INVALID_OFFSETS
-        hashes[met] = np.int64(_hash_bytes(data, first, length, _head(data, first, length)))
+        one, two = _words(data, first, length)
+        hashes[met] = np.int64(_hash_words(one, two, length))
         met += 1
     return met
 
@@ -172,11 +193,10 @@ def build_fixed(
         while word != np.uint64(0):
             value = values[slot + count_trailing_zeros(word)]
             word &= word - np.uint64(1)
-            mask = np.int64((1 << bits) - 1)
-            at = np.int64(_mix(np.uint64(value))) & mask
+            at = _place(np.uint64(value), bits)
             index = table[at]
             while index != 0 and entries[index - 1] != value:
-                at = (at + 1) & mask
+                at = (at + 1) & ((1 << bits) - 1)
                 index = table[at]
             if index == 0:
                 if num_entries == max_entries:
@@ -185,14 +205,14 @@ def build_fixed(
                 num_entries += 1
                 index = np.int32(num_entries)
                 table[at] = index
-                if 2 * num_entries > mask:
-                    bits += 2
-                    mask = np.int64((1 << bits) - 1)
-                    table[: mask + 1] = 0
+                grown = _grown(bits, num_entries, len(table))
+                if grown != bits:
+                    bits = grown
+                    table[: 1 << bits] = 0
                     for k in range(num_entries):
-                        at = np.int64(_mix(np.uint64(entries[k]))) & mask
+                        at = _place(np.uint64(entries[k]), bits)
                         while table[at] != 0:
-                            at = (at + 1) & mask
+                            at = (at + 1) & ((1 << bits) - 1)
                         table[at] = np.int32(k + 1)
             indices[num_values] = np.int32(index - 1)
             num_values += 1
@@ -217,16 +237,15 @@ def build_byte_arrays(
     max_bytes: Int,
     probation: Int,
     table: Array,
-    hashes: Array,
-    heads: Array,
+    keys: Array,
     entries: Array,
     indices: Array,
 ) -> tuple[Int, Int, Int]:
     """Index the byte arrays of slots ``[start, end)`` until one does not fit; returns (entries, values, value bytes).
 
     The dictionary page takes at most ``max_bytes``, four for the length of each entry included. ``entries`` int64 takes
-    the slot where each entry was met first, ``indices`` int32 the index of each value; ``hashes`` and ``heads``
-    uint64, scratch of one an entry; ``table`` and ``probation`` as in ``build_fixed``. If offsets are wrong, entries is
+    the slot where each entry was met first, ``indices`` int32 the index of each value; ``keys`` uint64, scratch of
+    ``KEY_WORDS`` an entry; ``table`` and ``probation`` as in ``build_fixed``. If offsets are wrong, entries is
     ``INVALID_OFFSETS``.
     """
     bits = FIRST_TABLE_BITS
@@ -247,39 +266,38 @@ def build_byte_arrays(
             length = np.int64(offsets[here + 1]) - first
             if first < 0 or length < 0 or first + length > size:
                 return INVALID_OFFSETS, num_values, value_bytes
-            head = _head(data, first, length)
-            hashed = _hash_bytes(data, first, length, head)
-            mask = np.int64((1 << bits) - 1)
-            at = np.int64(hashed) & mask
+            one, two = _words(data, first, length)
+            hashed = _hash_words(one, two, length)
+            at = _place(hashed, bits)
             index = table[at]
             while index != 0:
-                known = index - 1
-                if hashes[known] == hashed and heads[known] == head:
-                    other = np.int64(offsets[entries[known]])
-                    if np.int64(offsets[entries[known] + 1]) - other == length and (
-                        length <= 8 or _same_tail(data, first, other, length)
-                    ):
+                key = KEY_WORDS * (np.int64(index) - 1)
+                if keys[key] == one and keys[key + 1] == two and keys[key + 2] == np.uint64(length):
+                    if length <= 16 or _same_bytes(data, first, np.int64(offsets[entries[index - 1]]), length):
                         break
-                at = (at + 1) & mask
+                at = (at + 1) & ((1 << bits) - 1)
                 index = table[at]
             if index == 0:
                 dictionary_bytes += 4 + length
                 if dictionary_bytes > max_bytes:
                     return num_entries, num_values, value_bytes
                 entries[num_entries] = here
-                hashes[num_entries] = hashed
-                heads[num_entries] = head
+                key = KEY_WORDS * np.int64(num_entries)
+                keys[key] = one
+                keys[key + 1] = two
+                keys[key + 2] = np.uint64(length)
+                keys[key + 3] = hashed
                 num_entries += 1
                 index = np.int32(num_entries)
                 table[at] = index
-                if 2 * num_entries > mask:
-                    bits += 2
-                    mask = np.int64((1 << bits) - 1)
-                    table[: mask + 1] = 0
+                grown = _grown(bits, num_entries, len(table))
+                if grown != bits:
+                    bits = grown
+                    table[: 1 << bits] = 0
                     for k in range(num_entries):
-                        at = np.int64(hashes[k]) & mask
+                        at = _place(keys[KEY_WORDS * k + 3], bits)
                         while table[at] != 0:
-                            at = (at + 1) & mask
+                            at = (at + 1) & ((1 << bits) - 1)
                         table[at] = np.int32(k + 1)
             indices[num_values] = np.int32(index - 1)
             num_values += 1

@@ -1,7 +1,7 @@
 """Levels of a column of lists of leaves, the most frequent nested column, as packed bits.
 
 Such a column has repetition levels of one bit and definition levels of one or two, and both follow from offsets and
-validity bitmaps a word at a time. Levels are appended to registers and stored when 64 bits are full.
+validity bitmaps a word at a time. Levels are appended to registers; a list leaves at most seven bits of each waiting.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from colwriter.kernels.bits import ALL, bits_at
 
 # Readable bytes that must follow the last level.
 PADDING = 16
+# Lists of at most this many elements take one step: with up to seven bits that wait, two bits a level fit in a word.
+SHORT = 28
 HIDDEN_VALUES = -1
 INVALID_OFFSETS = -2
 
@@ -28,6 +30,14 @@ def _append(out: Bytes, to: Int, pending: Int, filled: Int, word: Int, count: In
         filled -= 64
         pending = (word >> np.uint64(1)) >> np.uint64(count - filled - 1)
     return to, pending, filled
+
+
+@kernel
+def _flush(out: Bytes, to: Int, pending: Int, filled: Int) -> tuple[Int, Int, Int]:
+    """Store ``filled`` (at most 63) pending bits, and keep those of the last byte that is not full."""
+    store_u64(out, to, pending)
+    whole = filled >> 3
+    return to + whole, pending >> np.uint64(8 * whole), filled & 7
 
 
 @kernel
@@ -76,6 +86,8 @@ def pack_list_levels(
     change = null_element ^ valid_element
     constant = valid_element * fives if width == 2 else ALL
     a_word = 64 // width
+    from_bits = element_optional == 1 and len(element_validity) > 0
+    last_bit = max(8 * np.int64(len(element_validity)) - 1, 0)
     r_to = 0
     r_pending = np.uint64(0)
     r_filled = 0
@@ -84,14 +96,14 @@ def pack_list_levels(
     d_filled = 0
     levels = np.int64(0)
     i = 0
-    while i < count:
+    while i < count:  # at most seven bits wait here
         start = np.int64(offsets[i])
         stop = np.int64(offsets[i + 1])
         span = stop - start
         if span < 0 or start < 0 or stop > num_elements:
             return INVALID_OFFSETS
-        if span == 0:
-            # As many null and empty lists as follow one another: all of repetition level 0.
+        if span == 0 and i + 8 < count and np.int64(offsets[i + 8]) == stop:
+            # Many null and empty lists that follow one another: all of repetition level 0.
             most = min(count - i, a_word)
             k = 1
             while k < most and np.int64(offsets[i + k + 1]) == stop:
@@ -104,14 +116,33 @@ def pack_list_levels(
                 if width == 2:
                     word = _interleave(word)
             r_to, r_pending, r_filled = _append(repetition, r_to, r_pending, r_filled, np.uint64(0), k)
+            r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled)
             d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, k * width)
+            d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled)
             levels += k
             i += k
             continue
+        valid = np.uint64(optional)
         if len(validity) > 0:
             bit = bit_offset + i
-            if (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
+            valid = np.uint64((validity[bit >> 3] >> np.uint8(bit & 7)) & np.uint8(1))
+            if valid == np.uint64(0) and span > 0:
                 return HIDDEN_VALUES
+        if span <= SHORT:
+            # One word for each kind of levels, without a branch on the length: short lists have none to foresee.
+            n = max(span, 1)
+            word = constant
+            if from_bits:
+                elements = _interleave(bits_at(element_validity, min(element_bit_offset + start, last_bit)))
+                word = all_null ^ (elements * change)
+            word = word & _low(n * width) if span > 0 else valid
+            r_pending |= (_low(n) ^ np.uint64(1)) << np.uint64(r_filled)
+            r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled + n)
+            d_pending |= word << np.uint64(d_filled)
+            d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled + n * width)
+            levels += n
+            i += 1
+            continue
         done = np.int64(0)
         while done < span:
             n: Int = min(span - done, 64)
@@ -124,11 +155,13 @@ def pack_list_levels(
         while done < span:
             n = min(span - done, a_word)
             word = constant
-            if element_optional and len(element_validity) > 0:
+            if from_bits:
                 word = all_null ^ (_interleave(bits_at(element_validity, element_bit_offset + start + done)) * change)
             word &= _low(n * width)
             d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, n * width)
             done += n
+        r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled)
+        d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled)
         levels += span
         i += 1
     store_u64(repetition, r_to, r_pending)
