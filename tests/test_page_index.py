@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colwriter import thrift
-from colwriter.arena import Arena
 from colwriter.metadata import BoundaryOrder, ColumnIndex, OffsetIndex, PageLocation
 from colwriter.page_index import ByteArrayBounds, NumberBounds, column_index, offset_index
 from colwriter.pages import Histograms, Pages
@@ -55,7 +54,7 @@ def test_column_index(rows: list, kind: str) -> None:
     repetition = np.array([[r[5], 1, r[4]] for r in rows], np.int64) if kind == "both" else None
     table = pages(num_levels, num_values)
     bounds = ByteArrayBounds(minima, maxima, False)
-    encoded = column_index(table, bounds, Histograms(repetition, definition), Arena())
+    encoded = column_index(table, bounds, Histograms(repetition, definition))
     order = bounds.of_pages()[2]
     low, high = iter(minima), iter(maxima)
     expected = ColumnIndex(

@@ -125,7 +125,7 @@ def encode_column_chunk(leaf: LeafColumn, options: WriterOptions, column: Column
         bounds = _bounds(leaf, segments)
         statistics = chunk_statistics(int(pages.null_counts.sum()), *bounds.of_chunk())
         if options.write_page_index:
-            index = column_index(pages, bounds, histograms if per_page else None, arena)
+            index = column_index(pages, bounds, histograms if per_page else None)
     return EncodedChunk(
         descriptor=leaf.descriptor,
         options=column,

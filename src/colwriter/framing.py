@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from colwriter import kernels
+from colwriter.compact import Records
 from colwriter.compression import compress
 from colwriter.errors import InvalidDataError
-from colwriter.pages import NO_STARTS, EncodedLevels, EncodedValues, Pages
+from colwriter.metadata import Encoding
+from colwriter.pages import MAX_HEADER, EncodedLevels, EncodedValues, Pages
 
 __all__ = ["FramedPages", "PageFormat", "checksum", "frame"]
 
@@ -78,31 +81,26 @@ def frame(
     largest = int(max(uncompressed.max(initial=0), compressed.max(initial=0)))
     if largest > MAX_PAGE_BYTES:
         raise InvalidDataError(f"{path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}")
-    crcs = NO_STARTS
+    crcs = []
     if form.checksums:
-        crcs = np.array([checksum(*pieces) for pieces in zip(raw, contents, strict=True)], np.int64)
+        crcs.append(np.array([checksum(*pieces) for pieces in zip(raw, contents, strict=True)], np.int64))
 
-    room = kernels.framing.MAX_HEADER
     if form.codec is None:  # the header has room before the body
         headers, ends = values.data, bodies
     else:
-        headers, ends = np.empty(len(pages) * room, np.uint8), np.arange(1, len(pages) + 1, dtype=np.int64) * room
-    starts = np.empty(len(pages), np.int64)
-    common = (uncompressed, compressed, crcs, headers, ends, starts)
-    encoding = int(values.encoding)
+        headers = np.empty(len(pages) * MAX_HEADER, np.uint8)
+        ends = np.arange(1, len(pages) + 1, dtype=np.int64) * MAX_HEADER
+    sizes = [uncompressed, compressed, *crcs]
+    records = _header(form.version, form.checksums)
     if form.version == 1:
-        kernels.framing.write_data_page_headers(pages.num_levels, encoding, *common)
+        fields = [0, *sizes, pages.num_levels, int(values.encoding), int(Encoding.RLE), int(Encoding.RLE)]
+        suffixes = np.zeros((len(pages), 2), np.uint8)
     else:
-        kernels.framing.write_data_page_v2_headers(
-            pages.num_levels,
-            pages.null_counts,
-            np.diff(pages.rows),
-            encoding,
-            definition.starts,
-            repetition.starts,
-            is_compressed,
-            *common,
-        )
+        counts = (pages.num_levels, pages.null_counts, np.diff(pages.rows))
+        fields = [3, *sizes, *counts, int(values.encoding), definition.encoded_sizes, repetition.encoded_sizes]
+        suffixes = np.zeros((len(pages), 3), np.uint8)
+        suffixes[:, 0] = 0x12 - is_compressed  # a bool is in the type of its field header: 1 true, 2 false
+    starts = records.write_headers(fields, suffixes, headers, ends)
     header_sizes = ends - starts
     if form.codec is None:
         parts = _slices(memory, starts, values.ends)
@@ -110,6 +108,18 @@ def frame(
         pieces = zip(_slices(headers.data, starts, ends), raw, contents, strict=True)
         parts = [piece for page in pieces for piece in page if len(piece)]
     return FramedPages(parts, header_sizes + compressed, int((header_sizes + uncompressed).sum()))
+
+
+@cache
+def _header(version: int, checksums: bool) -> Records:
+    """``PageHeader`` of a data page (parquet.thrift): fields that follow one another have the header 0x15, an i32.
+
+    Type and sizes are fields 1 to 3, crc 4; data_page_header is field 5, data_page_header_v2 field 8, both structs.
+    """
+    struct = bytes((((5 if version == 1 else 8) - (4 if checksums else 3)) << 4 | 12, 0x15))
+    outer = [b"\x15"] * (4 if checksums else 3)
+    inner = [b"\x15"] * (3 if version == 1 else 5)
+    return Records.of([*outer, struct, *inner], 2 if version == 1 else 3)
 
 
 def _slices(memory: memoryview, starts: Int64s, ends: Int64s) -> list[Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colwriter import kernels
-from colwriter.arena import Arena
-from colwriter.pages import NO_STARTS, Histograms, Pages
+from colwriter.compact import BOOL, STRUCT, Records, binary_list, list_header, number_list
+from colwriter.metadata import BoundaryOrder
+from colwriter.pages import Histograms, Pages
 from colwriter.statistics import Bound, boundary_order, truncate_max, truncate_min
 
 __all__ = ["ByteArrayBounds", "NumberBounds", "PageBounds", "column_index", "offset_index"]
@@ -32,17 +33,17 @@ class NumberBounds:
             return None, None
         return Bound(self._bytes(self.minima.min()), True), Bound(self._bytes(self.maxima.max()), True)
 
-    def of_pages(self) -> tuple[tuple[Bytes, Int64s], tuple[Bytes, Int64s], int]:
-        """Minima and maxima of the pages, each as bytes and where each of them starts, and their order."""
-        starts = np.arange(len(self.minima) + 1, dtype=np.int64) * np.dtype(self.dtype).itemsize
-        minima, maxima = (np.frombuffer(self._bytes(v), np.uint8) for v in (self.minima, self.maxima))
-        return (minima, starts), (maxima, starts), boundary_order(self.minima, self.maxima)
+    def of_pages(self) -> tuple[list[bytes], list[bytes], BoundaryOrder]:
+        """Minima and maxima of the pages, and their order."""
+        width = np.dtype(self.dtype).itemsize
+        minima, maxima = (
+            [raw[i : i + width] for i in range(0, len(raw), width)]
+            for raw in (self._bytes(self.minima), self._bytes(self.maxima))
+        )
+        return minima, maxima, boundary_order(self.minima, self.maxima)
 
     def _bytes(self, values: Any) -> bytes:
         return bytes(values.astype(self.dtype).tobytes())
-
-
-Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,52 +60,59 @@ class ByteArrayBounds:
             return None, None
         return truncate_min(min(self.minima), self.is_string), truncate_max(max(self.maxima), self.is_string)
 
-    def of_pages(self) -> tuple[tuple[Bytes, Int64s], tuple[Bytes, Int64s], int]:
-        """Minima and maxima of the pages, each as bytes and where each of them starts, and their order."""
+    def of_pages(self) -> tuple[list[bytes], list[bytes], BoundaryOrder]:
+        """Minima and maxima of the pages, and their order."""
         minima = [truncate_min(value, self.is_string).value for value in self.minima]
         maxima = [truncate_max(value, self.is_string).value for value in self.maxima]
-        return _joined(minima), _joined(maxima), boundary_order(minima, maxima)
+        return minima, maxima, boundary_order(minima, maxima)
 
 
 PageBounds = NumberBounds | ByteArrayBounds
 
 
-def _joined(values: list[bytes]) -> tuple[Bytes, Int64s]:
-    starts = np.zeros(len(values) + 1, np.int64)
-    np.cumsum([len(value) for value in values], out=starts[1:])
-    return np.frombuffer(b"".join(values), np.uint8), starts
-
-
-def column_index(pages: Pages, bounds: PageBounds, histograms: Histograms | None, arena: Arena) -> bytes:
+def column_index(pages: Pages, bounds: PageBounds, histograms: Histograms | None) -> bytes:
     """The encoded ``ColumnIndex``; with the histograms of each page, if there are any.
 
     A page without values is a null page, with empty bounds. The order is that of the bounds as they are stored.
     """
-    (minima, minimum_starts), (maxima, maximum_starts), order = bounds.of_pages()
-    repetition = definition = NO_STARTS
+    null_pages = pages.num_values == 0
+    minima, maxima, order = bounds.of_pages()
+    if len(minima) < len(pages):
+        minima, maxima = _with_null_pages(minima, null_pages), _with_null_pages(maxima, null_pages)
+    # Fields 1 to 5 follow one another, so that each header is the distance 1 and the type: 9 a list, 5 an i32.
+    parts = [
+        list_header(0x19, BOOL, len(pages)),
+        np.where(null_pages, 1, 2).astype(np.uint8).tobytes(),
+        binary_list(0x19, minima),
+        binary_list(0x19, maxima),
+        bytes((0x15, order << 1)),
+        number_list(0x19, pages.null_counts),
+    ]
+    last = 5
     if histograms is not None:
-        repetition = NO_STARTS if histograms.repetition is None else histograms.repetition.ravel()
-        definition = NO_STARTS if histograms.definition is None else histograms.definition.ravel()
-    levels = len(repetition) + len(definition) + len(pages)
-    out = arena.take(kernels.indexes.column_index_bound(len(pages), len(minima) + len(maxima), levels))
-    size = kernels.indexes.encode_column_index(
-        pages.num_values,
-        pages.null_counts,
-        minima,
-        minimum_starts,
-        maxima,
-        maximum_starts,
-        int(order),
-        repetition,
-        definition,
-        out,
-    )
-    return out[:size].tobytes()
+        for field, histogram in ((6, histograms.repetition), (7, histograms.definition)):
+            if histogram is not None:
+                parts.append(number_list((field - last) << 4 | 9, histogram))
+                last = field
+    return b"".join([*parts, b"\0"])
+
+
+def _with_null_pages(values: list[bytes], null_pages: NDArray[np.bool_]) -> list[bytes]:
+    rest = iter(values)
+    return [b"" if null else next(rest) for null in null_pages.tolist()]
+
+
+@cache
+def _page_location() -> Records:
+    return Records.of([b"\x16", b"\x15", b"\x16"], 1)  # offset, compressed_page_size, first_row_index
 
 
 def offset_index(offset: int, sizes: Int64s, first_rows: Int64s, value_bytes: Int64s | None) -> bytes:
     """The encoded ``OffsetIndex`` of pages that follow one another from ``offset`` on, ``sizes`` with their headers."""
-    out = np.empty(kernels.indexes.offset_index_bound(len(sizes)), np.uint8)
-    no_bytes = NO_STARTS if value_bytes is None else value_bytes
-    size = kernels.indexes.encode_offset_index(offset, sizes, first_rows, no_bytes, out)
-    return out[:size].tobytes()
+    offsets = np.cumsum(sizes)
+    offsets += offset - sizes
+    locations = _page_location().encode((offsets, sizes, first_rows), np.zeros((len(sizes), 1), np.uint8))
+    parts = [list_header(0x19, STRUCT, len(sizes)), locations]
+    if value_bytes is not None:
+        parts.append(number_list(0x19, value_bytes))
+    return b"".join([*parts, b"\0"])

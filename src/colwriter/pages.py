@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 Int64s = NDArray[np.int64]
+# Bytes to keep free for a page header: at most ten varints of ten bytes, with their field headers and stop bytes.
+MAX_HEADER = 128
 NO_STARTS: Int64s = np.empty(0, np.int64)
 # Up to this many levels are cheaper to count one by one, by comparison; see docs/performance.md.
 COMPARED_LEVELS = 24
@@ -185,7 +187,12 @@ class EncodedLevels:
     @property
     def sizes(self) -> Int64s | int:
         """Bytes in each page, with the length in front that data page V1 has."""
-        return kernels.framing.LENGTH_PREFIX + np.diff(self.starts) if len(self.starts) else 0
+        return kernels.framing.LENGTH_PREFIX + self.encoded_sizes if len(self.starts) else 0
+
+    @property
+    def encoded_sizes(self) -> Int64s | int:
+        """Bytes of the levels of each page."""
+        return np.diff(self.starts) if len(self.starts) else 0
 
 
 NO_LEVELS = EncodedLevels(EMPTY, NO_STARTS)
@@ -215,6 +222,7 @@ def _encode(levels: Levels, pages: Pages, largest: int, arena: Arena) -> Encoded
         kernels.rle.encode_pairs(levels.data, pages.levels, out, starts)
     else:
         kernels.rle.encode_levels(levels.data, pages.levels, width, out, starts)
+    out.flags.writeable = False
     return EncodedLevels(out, starts)
 
 
@@ -237,4 +245,4 @@ class EncodedValues:
 
 def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Int64s:
     """Bytes to leave free before the values of each page."""
-    return np.full(len(pages), kernels.framing.MAX_HEADER, np.int64) + levels[0].sizes + levels[1].sizes
+    return np.full(len(pages), MAX_HEADER, np.int64) + levels[0].sizes + levels[1].sizes

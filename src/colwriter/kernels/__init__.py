@@ -6,34 +6,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-MODULES = ("bits", "dictionary", "framing", "histogram", "indexes", "lists", "pagination", "plain", "rle", "shredding")
+MODULES = ("bits", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain", "rle", "shredding")
 
 if TYPE_CHECKING:
-    from colwriter.kernels import (
-        bits,
-        dictionary,
-        framing,
-        histogram,
-        indexes,
-        lists,
-        pagination,
-        plain,
-        rle,
-        shredding,
-    )
-
-    __all__ = [
-        "bits",
-        "dictionary",
-        "framing",
-        "histogram",
-        "indexes",
-        "lists",
-        "pagination",
-        "plain",
-        "rle",
-        "shredding",
-    ]
+    from colwriter.kernels import bits as bits
+    from colwriter.kernels import compact as compact
+    from colwriter.kernels import dictionary as dictionary
+    from colwriter.kernels import framing as framing
+    from colwriter.kernels import histogram as histogram
+    from colwriter.kernels import lists as lists
+    from colwriter.kernels import pagination as pagination
+    from colwriter.kernels import plain as plain
+    from colwriter.kernels import rle as rle
+    from colwriter.kernels import shredding as shredding
 
 
 def __getattr__(name: str) -> Any:

@@ -32,6 +32,7 @@ __all__ = [
     "byte_swap",
     "count_leading_zeros",
     "count_trailing_zeros",
+    "inlined",
     "kernel",
     "load_u32",
     "load_u64",
@@ -53,7 +54,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def kernel(function: F) -> F:
     """Compile ``function`` on its first call for the types of that call; the machine code is cached on disk."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False, "no_cfunc_wrapper": True}
     try:
         dispatcher = numba.njit(cache=True, **options)(function)
         # Numba has no public name for this; a version that moved it must not run with stale code.
@@ -63,6 +64,16 @@ def kernel(function: F) -> F:
         warnings.warn(f"colwriter: kernels are compiled anew in each process: {error}", RuntimeWarning, stacklevel=2)
         dispatcher = numba.njit(**options)(function)
     return dispatcher  # type: ignore[no-any-return]
+
+
+def inlined(function: F) -> F:
+    """Compile ``function`` into each kernel that calls it, for a call passes seven values for each array.
+
+    Python cannot call it: without the wrappers for that, it compiles in half the time.
+    """
+    options: dict[str, Any] = {"forceinline": True, "error_model": "numpy"}
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 
 class _CompilationNotice(event.Listener):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Bytes, Int, kernel, load_u64
+from colwriter.kernels._jit import Bytes, Int, inlined, load_u64
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@kernel
+@inlined
 def bits_at(bitmap: Bytes, bit: Int) -> Int:
     """The 64 bits of ``bitmap`` from ``bit`` on; those past its end are zero. ``bit`` must lie in the bitmap."""
     byte = bit >> 3
@@ -24,7 +24,7 @@ def bits_at(bitmap: Bytes, bit: Int) -> Int:
     return word >> shift
 
 
-@kernel
+@inlined
 def valid_slots(bitmap: Bytes, bit: Int, count: Int) -> Int:
     """Which of ``count`` (1 to 64) slots hold a value, the first in the lowest bit; an empty bitmap means all."""
     all_of_them = ALL >> np.uint64(64 - count)

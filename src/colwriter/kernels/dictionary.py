@@ -17,6 +17,7 @@ from colwriter.kernels._jit import (
     Int64s,
     count_leading_zeros,
     count_trailing_zeros,
+    inlined,
     kernel,
     load_u64,
     store_u32,
@@ -27,8 +28,8 @@ from colwriter.kernels.bits import valid_slots
 FIRST_TABLE_BITS = 10
 GROWTH_BITS = 3
 INVALID_OFFSETS = -1
-# What is kept of an entry to compare it with: its first two words (of a long one, the second is a hash of the rest), its
-# length, and its hash.
+# What is kept of an entry to compare it with: its first two words (of a long one, the second is a hash of the rest),
+# its length, and its hash.
 KEY_WORDS = 4
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SECOND_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -41,7 +42,7 @@ def table_size(max_entries: int) -> int:
     return max(1 << (2 * max_entries + 1).bit_length(), 1 << FIRST_TABLE_BITS)
 
 
-@kernel
+@inlined
 def _grown(bits: Int, num_entries: Int, capacity: Int) -> Int:
     """The number of address bits that the table should have; ``capacity`` slots are the most."""
     if 4 * num_entries > (1 << bits):
@@ -50,20 +51,20 @@ def _grown(bits: Int, num_entries: Int, capacity: Int) -> Int:
     return bits
 
 
-@kernel
+@inlined
 def _hash(word: Int) -> Int:
     """A hash of a 64-bit value whose high bits depend on all of it."""
     word = (word ^ (word >> np.uint64(32))) * MULTIPLIER
     return word ^ (word >> np.uint64(32))
 
 
-@kernel
+@inlined
 def _place(hashed: Int, bits: Int) -> Int:
     """Where to look first in a table of ``1 << bits`` slots."""
     return np.int64((hashed * MULTIPLIER) >> np.uint64(64 - bits))
 
 
-@kernel
+@inlined
 def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int]:
     """The two words that stand for a value: its bytes, up to sixteen; the first eight and a hash of the rest else."""
     if length <= 16:
@@ -85,12 +86,12 @@ def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int]:
     return load_u64(data, start), _hash(second ^ load_u64(data, start + length - 8))
 
 
-@kernel
+@inlined
 def _hash_words(first: Int, second: Int, length: Int) -> Int:
     return _hash(first * SECOND_MULTIPLIER + ((second ^ np.uint64(length)) * MULTIPLIER ^ (second >> np.uint64(29))))
 
 
-@kernel
+@inlined
 def _same_bytes(data: Bytes, a: Int, b: Int, length: Int) -> Int:
     """Whether two values of ``length`` bytes, more than sixteen, are the same."""
     for k in range(0, length - 8, 8):
@@ -110,8 +111,8 @@ def sample_fixed(
     wanted = len(seen) // 4
     mask = np.uint64(len(seen) - 1)
     count = end - start
-    met = 0
-    distinct = 0
+    met = np.int64(0)
+    distinct = np.int64(0)
     for k in range(wanted):
         # Within its stratum a slot is picked by hash: equal steps would meet the period of periodic data.
         low = start + k * count // wanted
@@ -143,7 +144,7 @@ def hash_slots(
     wanted = len(hashes)
     size = np.int64(len(data))
     count = end - start
-    met = 0
+    met = np.int64(0)
     for k in range(wanted):
         low = start + k * count // wanted
         high = start + (k + 1) * count // wanted
@@ -182,10 +183,10 @@ def build_fixed(
     ``table_size(max_entries)``. After ``probation`` values, and each time that they have doubled since, the
     dictionary must have paid so far, or (0, 0) is returned; ``probation`` 0: it need not.
     """
-    bits = FIRST_TABLE_BITS
+    bits = np.int64(FIRST_TABLE_BITS)
     table[: 1 << bits] = 0
-    num_entries = 0
-    num_values = 0
+    num_entries = np.int64(0)
+    num_values = np.int64(0)
     slot = start
     while slot < end:
         count = min(np.int64(64), end - slot)
@@ -194,7 +195,7 @@ def build_fixed(
             value = values[slot + count_trailing_zeros(word)]
             word &= word - np.uint64(1)
             at = _place(np.uint64(value), bits)
-            index = table[at]
+            index: Int = table[at]
             while index != 0 and entries[index - 1] != value:
                 at = (at + 1) & ((1 << bits) - 1)
                 index = table[at]
@@ -248,11 +249,11 @@ def build_byte_arrays(
     ``KEY_WORDS`` an entry; ``table`` and ``probation`` as in ``build_fixed``. If offsets are wrong, entries is
     ``INVALID_OFFSETS``.
     """
-    bits = FIRST_TABLE_BITS
+    bits = np.int64(FIRST_TABLE_BITS)
     table[: 1 << bits] = 0
     size = np.int64(len(data))
-    num_entries = 0
-    num_values = 0
+    num_entries = np.int64(0)
+    num_values = np.int64(0)
     dictionary_bytes = np.int64(0)
     value_bytes = np.int64(0)
     slot = start
@@ -269,12 +270,12 @@ def build_byte_arrays(
             one, two = _words(data, first, length)
             hashed = _hash_words(one, two, length)
             at = _place(hashed, bits)
-            index = table[at]
+            index: Int = table[at]
             while index != 0:
                 key = KEY_WORDS * (np.int64(index) - 1)
-                if keys[key] == one and keys[key + 1] == two and keys[key + 2] == np.uint64(length):
-                    if length <= 16 or _same_bytes(data, first, np.int64(offsets[entries[index - 1]]), length):
-                        break
+                same = keys[key] == one and keys[key + 1] == two and keys[key + 2] == np.uint64(length)
+                if same and (length <= 16 or _same_bytes(data, first, np.int64(offsets[entries[index - 1]]), length)):
+                    break
                 at = (at + 1) & ((1 << bits) - 1)
                 index = table[at]
             if index == 0:
@@ -344,7 +345,7 @@ def min_max_indices_fixed(
     """Least and greatest entry that each page refers to. ``seen`` int32, scratch of one an entry."""
     seen[:num_entries] = -1
     for page in range(len(value_starts) - 1):
-        met = 0
+        met = np.int64(0)
         of_page = indices[value_starts[page] : value_starts[page + 1]]
         for i in range(len(of_page)):
             index = of_page[i]
@@ -362,7 +363,7 @@ def min_max_indices_fixed(
                 break
 
 
-@kernel
+@inlined
 def _less(offsets: Array, data: Bytes, a: Int, b: Int) -> Int:
     """Whether the value of slot a sorts before that of slot b, as unsigned bytes."""
     a_start = np.int64(offsets[a])
@@ -392,7 +393,7 @@ def min_max_indices_byte_arrays(
     for page in range(len(value_starts) - 1):
         least = np.int64(-1)
         greatest = np.int64(-1)
-        met = 0
+        met = np.int64(0)
         of_page = indices[value_starts[page] : value_starts[page + 1]]
         for i in range(len(of_page)):
             index = of_page[i]

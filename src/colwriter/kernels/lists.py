@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, kernel, store_u64
+from colwriter.kernels._jit import Array, Bytes, Int, inlined, kernel, store_u64
 from colwriter.kernels.bits import ALL, bits_at
 
 # Readable bytes that must follow the last level.
@@ -19,7 +19,7 @@ HIDDEN_VALUES = -1
 INVALID_OFFSETS = -2
 
 
-@kernel
+@inlined
 def _append(out: Bytes, to: Int, pending: Int, filled: Int, word: Int, count: Int) -> tuple[Int, Int, Int]:
     """Append the low ``count`` (1 to 64) bits of ``word``, the others being zero; returns (to, pending, filled)."""
     pending |= word << np.uint64(filled)
@@ -32,7 +32,7 @@ def _append(out: Bytes, to: Int, pending: Int, filled: Int, word: Int, count: In
     return to, pending, filled
 
 
-@kernel
+@inlined
 def _flush(out: Bytes, to: Int, pending: Int, filled: Int) -> tuple[Int, Int, Int]:
     """Store ``filled`` (at most 63) pending bits, and keep those of the last byte that is not full."""
     store_u64(out, to, pending)
@@ -40,7 +40,7 @@ def _flush(out: Bytes, to: Int, pending: Int, filled: Int) -> tuple[Int, Int, In
     return to + whole, pending >> np.uint64(8 * whole), filled & 7
 
 
-@kernel
+@inlined
 def _interleave(bits: Int) -> Int:
     """The low 32 bits at even places of 64."""
     x = bits & np.uint64(0xFFFFFFFF)
@@ -51,7 +51,7 @@ def _interleave(bits: Int) -> Int:
     return (x | (x << np.uint64(1))) & np.uint64(0x5555555555555555)
 
 
-@kernel
+@inlined
 def _low(count: Int) -> Int:
     """A mask of the ``count`` (1 to 64) lowest bits."""
     return ALL >> np.uint64(64 - count)
@@ -88,14 +88,14 @@ def pack_list_levels(
     a_word = 64 // width
     from_bits = element_optional == 1 and len(element_validity) > 0
     last_bit = max(8 * np.int64(len(element_validity)) - 1, 0)
-    r_to = 0
+    r_to = np.int64(0)
     r_pending = np.uint64(0)
-    r_filled = 0
-    d_to = 0
+    r_filled = np.int64(0)
+    d_to = np.int64(0)
     d_pending = np.uint64(0)
-    d_filled = 0
+    d_filled = np.int64(0)
     levels = np.int64(0)
-    i = 0
+    i = np.int64(0)
     while i < count:  # at most seven bits wait here
         start = np.int64(offsets[i])
         stop = np.int64(offsets[i + 1])
@@ -130,7 +130,7 @@ def pack_list_levels(
                 return HIDDEN_VALUES
         if span <= SHORT:
             # One word for each kind of levels, without a branch on the length: short lists have none to foresee.
-            n = max(span, 1)
+            n: Int = max(span, 1)
             word = constant
             if from_bits:
                 elements = _interleave(bits_at(element_validity, min(element_bit_offset + start, last_bit)))
@@ -145,7 +145,7 @@ def pack_list_levels(
             continue
         done = np.int64(0)
         while done < span:
-            n: Int = min(span - done, 64)
+            n = min(span - done, 64)
             word = _low(n)
             if done == 0:
                 word ^= np.uint64(1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, kernel, load_u64, popcount
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, inlined, kernel, load_u64, popcount
 from colwriter.kernels.bits import ALL, bits_at
 
 BLOCK_ROWS = 8192
@@ -37,7 +37,7 @@ def count_valid(bitmap: Bytes, start: Int, end: Int) -> Int:
     return total
 
 
-@kernel
+@inlined
 def _row_start(repetition: Bytes, width: Int, level: Int, num_levels: Int, rows: Int) -> Int:
     """The level at which the ``rows``-th row after the one that starts at ``level`` starts."""
     position = level + 1
@@ -71,7 +71,7 @@ def _row_start(repetition: Bytes, width: Int, level: Int, num_levels: Int, rows:
     return num_levels
 
 
-@kernel
+@inlined
 def _count_slots(definition: Bytes, width: Int, slot_level: Int, start: Int, end: Int) -> Int:
     """How many of the levels belong to a slot of the leaf array: those of at least ``slot_level``."""
     total = np.int64(0)

@@ -19,6 +19,7 @@ from colwriter.kernels._jit import (
     Int64s,
     byte_swap,
     count_trailing_zeros,
+    inlined,
     kernel,
     load_u64,
     popcount,
@@ -51,7 +52,7 @@ def encode_fixed(
     Returns the byte position after the last page.
     """
     width = values.itemsize
-    end_of_page = 0
+    end_of_page = np.int64(0)
     for page in range(len(slot_starts) - 1):
         start = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
         to = start // width
@@ -107,7 +108,7 @@ def min_max_fixed(values: Array, starts: Int64s, ends: Int64s, minima: Array, ma
         maxima[page] = greatest
 
 
-@kernel
+@inlined
 def _prefix(data: Bytes, start: Int, length: Int) -> Int:
     """The first eight bytes as a number that orders like them; bytes past the value are zero."""
     if start + 8 <= len(data):
@@ -122,7 +123,7 @@ def _prefix(data: Bytes, start: Int, length: Int) -> Int:
     return word
 
 
-@kernel
+@inlined
 def _less(data: Bytes, a: Int, a_length: Int, b: Int, b_length: Int) -> Int:
     """Whether value a sorts before value b: unsigned bytes, a prefix before what it begins (parquet.thrift)."""
     for k in range(min(a_length, b_length)):

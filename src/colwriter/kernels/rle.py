@@ -20,6 +20,7 @@ from colwriter.kernels._jit import (
     Int64s,
     count_leading_zeros,
     count_trailing_zeros,
+    inlined,
     kernel,
     load_u64,
     store_u64,
@@ -39,7 +40,7 @@ def hybrid_bound(num_values: int, num_pages: int, bit_width: int) -> int:
     return (num_values // 8 + num_pages) * bit_width + num_values // 64 + (num_pages + 1) * PAGE_SLACK
 
 
-@kernel
+@inlined
 def minimum_run(bit_width: Int) -> Int:
     """Repeats from which a repeated run pays."""
     if bit_width == 1:
@@ -49,7 +50,7 @@ def minimum_run(bit_width: Int) -> Int:
     return 8
 
 
-@kernel
+@inlined
 def _write_run(out: Bytes, position: Int, length: Int, value: Int, value_bytes: Int) -> Int:
     """Store a repeated run; returns the position after it."""
     header = length << 1
@@ -66,7 +67,7 @@ def _write_run(out: Bytes, position: Int, length: Int, value: Int, value_bytes: 
     return position
 
 
-@kernel
+@inlined
 def _close_groups(out: Bytes, header: Int, position: Int, groups: Int) -> Int:
     """Store the header of ``groups`` groups between ``header + 1`` and ``position``; returns the new end.
 
@@ -85,7 +86,7 @@ def _close_groups(out: Bytes, header: Int, position: Int, groups: Int) -> Int:
     return position + 1
 
 
-@kernel
+@inlined
 def _repeats(bitmap: Bytes, bit: Int, end: Int, value: Int) -> Int:
     """How many bits from ``bit`` on, but not past ``end``, equal ``value`` (all ones or all zeros)."""
     start = bit
@@ -97,7 +98,7 @@ def _repeats(bitmap: Bytes, bit: Int, end: Int, value: Int) -> Int:
     return min(bit, end) - start
 
 
-@kernel
+@inlined
 def _runs_of_24(word: Int) -> Int:
     """Where 24 ones start in ``word``, all of them in it."""
     word &= word >> np.uint64(1)
@@ -115,14 +116,14 @@ def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Byt
 
     Up to five groups are stored at once, as many as come before the next repeated run (24 is ``minimum_run(1)``).
     """
-    position = 0
+    position = np.int64(0)
     for page in range(len(level_starts) - 1):
         out_starts[page] = position
         bit = bit_offset + level_starts[page]
         end = bit_offset + level_starts[page + 1]
         header = position
         position += 1
-        groups = 0
+        groups = np.int64(0)
         while bit < end:
             left = end - bit
             word = bits_at(bitmap, bit)
@@ -132,10 +133,10 @@ def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Byt
                 if run == 64:
                     run += _repeats(bitmap, bit + run, end, value)
                 position = _close_groups(out, header, position, groups)
-                position = _write_run(out, position, run, np.int64(value & np.uint64(1)), 1)
+                position = _write_run(out, position, run, np.int64(value & np.uint64(1)), np.int64(1))
                 header = position
                 position += 1
-                groups = 0
+                groups = np.int64(0)
                 bit += run
                 continue
             # A run that starts in group k is seen whole if it starts at bit 40 or before.
@@ -153,13 +154,13 @@ def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Byt
                 position = _close_groups(out, header, position, groups)
                 header = position
                 position += 1
-                groups = 0
+                groups = np.int64(0)
         position = _close_groups(out, header, position, groups)
     out_starts[len(level_starts) - 1] = position
     return position
 
 
-@kernel
+@inlined
 def _repeated_pairs(pairs: Bytes, level: Int, end: Int, value: Int) -> Int:
     """How many two-bit levels from ``level`` on, but not past ``end``, are those of ``value``, a word of one level."""
     start = level
@@ -178,14 +179,14 @@ def encode_pairs(pairs: Bytes, level_starts: Int64s, out: Bytes, out_starts: Int
     Up to three groups are stored at once, as many as come before the next repeated run (16 is ``minimum_run(2)``).
     """
     even = np.uint64(0x5555555555555555)
-    position = 0
+    position = np.int64(0)
     for page in range(len(level_starts) - 1):
         out_starts[page] = position
         level = level_starts[page]
         end = level_starts[page + 1]
         header = position
         position += 1
-        groups = 0
+        groups = np.int64(0)
         while level < end:
             left = end - level
             word = bits_at(pairs, 2 * level)
@@ -195,10 +196,10 @@ def encode_pairs(pairs: Bytes, level_starts: Int64s, out: Bytes, out_starts: Int
                 if run == 32:
                     run += _repeated_pairs(pairs, level + run, end, value)
                 position = _close_groups(out, header, position, groups)
-                position = _write_run(out, position, run, np.int64(word & np.uint64(3)), 1)
+                position = _write_run(out, position, run, np.int64(word & np.uint64(3)), np.int64(1))
                 header = position
                 position += 1
-                groups = 0
+                groups = np.int64(0)
                 level += run
                 continue
             # same: bit 2k says that levels k and k + 1 are equal; a run of 16 is 15 of them.
@@ -223,13 +224,13 @@ def encode_pairs(pairs: Bytes, level_starts: Int64s, out: Bytes, out_starts: Int
                 position = _close_groups(out, header, position, groups)
                 header = position
                 position += 1
-                groups = 0
+                groups = np.int64(0)
         position = _close_groups(out, header, position, groups)
     out_starts[len(level_starts) - 1] = position
     return position
 
 
-@kernel
+@inlined
 def _pack_masks(bit_width: Int) -> Int:
     """Masks and shifts of the three steps that pack eight bytes of ``bit_width`` bits each, lane by lane."""
     w = np.uint64(bit_width)
@@ -256,14 +257,14 @@ def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Byte
     shift2 = np.uint64(16 - 2 * bit_width)
     shift3 = np.uint64(32 - 4 * bit_width)
     least = minimum_run(bit_width)
-    position = 0
+    position = np.int64(0)
     for page in range(len(level_starts) - 1):
         out_starts[page] = position
         i = level_starts[page]
         end = level_starts[page + 1]
         header = position
         position += 1
-        groups = 0
+        groups = np.int64(0)
         while i < end:
             word = load_u64(levels, i)
             splat = (word & np.uint64(255)) * np.uint64(0x0101010101010101)
@@ -278,10 +279,10 @@ def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Byte
                 run = min(run, left)
                 if run >= least or (run == left and groups == 0):
                     position = _close_groups(out, header, position, groups)
-                    position = _write_run(out, position, run, np.int64(word & np.uint64(255)), 1)
+                    position = _write_run(out, position, run, np.int64(word & np.uint64(255)), np.int64(1))
                     header = position
                     position += 1
-                    groups = 0
+                    groups = np.int64(0)
                     i += run
                     continue
             if left < 8:
@@ -296,7 +297,7 @@ def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Byte
                 position = _close_groups(out, header, position, groups)
                 header = position
                 position += 1
-                groups = 0
+                groups = np.int64(0)
             i += 8
         position = _close_groups(out, header, position, groups)
     out_starts[len(level_starts) - 1] = position
@@ -306,10 +307,10 @@ def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Byte
 @kernel
 def encode_constant(level: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
     """Encode levels that are all ``level``: one repeated run a page."""
-    position = 0
+    position = np.int64(0)
     for page in range(len(level_starts) - 1):
         out_starts[page] = position
-        position = _write_run(out, position, level_starts[page + 1] - level_starts[page], level, 1)
+        position = _write_run(out, position, level_starts[page + 1] - level_starts[page], level, np.int64(1))
     out_starts[len(level_starts) - 1] = position
     return position
 
@@ -349,7 +350,7 @@ def encode_indices(
         end = value_starts[page + 1]
         header = position
         position += 1
-        groups = 0
+        groups = np.int64(0)
         while i < end:
             first = indices[i]
             left = end - i
@@ -366,7 +367,7 @@ def encode_indices(
                     position = _write_run(out, position, run, np.int64(first), value_bytes)
                     header = position
                     position += 1
-                    groups = 0
+                    groups = np.int64(0)
                     i += run
                     continue
             accumulator = np.uint64(0)
@@ -392,7 +393,7 @@ def encode_indices(
                 position = _close_groups(out, header, position, groups)
                 header = position
                 position += 1
-                groups = 0
+                groups = np.int64(0)
             i += 8
         position = _close_groups(out, header, position, groups)
         ends[page] = position

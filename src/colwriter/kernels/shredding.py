@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, kernel, store_u64
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, store_u64
 from colwriter.kernels.bits import bits_at
 
 # Levels are stored eight at a time: writable bytes that must follow the last level.
@@ -21,14 +21,14 @@ TOO_MANY_LEVELS = -3
 ONES = np.uint64(0x0101010101010101)
 
 
-@kernel
+@inlined
 def _spread(bits: Int) -> Int:
     """Eight bytes of 0 or 1 from the low eight of ``bits``, the first bit lowest."""
     word = (bits & np.uint64(255)) * ONES & np.uint64(0x8040201008040201)
     return ((word + np.uint64(0x7F7F7F7F7F7F7F7F)) >> np.uint64(7)) & ONES
 
 
-@kernel
+@inlined
 def _store_validity(bitmap: Bytes, bit: Int, count: Int, base: Int, out: Bytes, to: Int) -> None:
     """Store ``count`` levels: ``base`` (eight bytes) for a null, one more for a valid slot; up to seven bytes more."""
     for k in range(0, count, 64):
@@ -98,7 +98,7 @@ def expand_lists(
     all_live = len(definition) == 0
     all_first = len(repetition) == 0
     room = len(definition_out) - PADDING
-    slot = 0
+    slot = np.int64(0)
     to = np.int64(0)
     for i in range(count):
         level = np.uint8(live) if all_live else definition[i]
@@ -146,7 +146,7 @@ def live_elements(
 
     Returns the number of marked elements, or ``INVALID_OFFSETS``.
     """
-    slot = 0
+    slot = np.int64(0)
     total = np.int64(0)
     for i in range(count):
         level = np.uint8(live) if len(definition) == 0 else definition[i]

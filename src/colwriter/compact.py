@@ -1,0 +1,98 @@
+"""What a chunk says once for every page, in the Thrift compact protocol: headers, column index, offset index.
+
+``thrift.encode`` would do, but for the time: a chunk has tens of pages, and each of them several numbers.
+``tests/test_page_index.py`` and ``tests/test_framing.py`` check that it says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colwriter import kernels
+
+__all__ = ["BINARY", "BOOL", "STRUCT", "Records", "binary_list", "list_header", "number_list", "varint"]
+
+Bytes = NDArray[np.uint8]
+# Types of list elements in the compact protocol.
+BOOL, I64, BINARY, STRUCT = 1, 6, 8, 12
+
+
+def varint(value: int) -> bytes:
+    """An unsigned number in groups of seven bits, lowest first."""
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def list_header(field_header: int, element_type: int, count: int) -> bytes:
+    """Header of a field that is a list, and of the list: short up to 14 elements."""
+    if count < 15:
+        return bytes((field_header, count << 4 | element_type))
+    return bytes((field_header, 0xF0 | element_type)) + varint(count)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A struct of integers: the bytes in front of each, and the most bytes that the whole takes."""
+
+    prefixes: Bytes
+    prefix_sizes: NDArray[np.int64]
+    room: int
+
+    @classmethod
+    def of(cls, prefixes: Sequence[bytes], suffix_size: int) -> Records:
+        """Records whose integers have these prefixes, and a suffix of ``suffix_size`` bytes."""
+        sizes = np.array([len(prefix) for prefix in prefixes], np.int64)
+        table = np.zeros((len(prefixes), max(1, int(sizes.max()))), np.uint8)
+        for row, prefix in enumerate(prefixes):
+            table[row, : len(prefix)] = list(prefix)
+        return cls(table, sizes, kernels.compact.records_bound(1, len(prefixes), int(sizes.sum()) + suffix_size))
+
+    def encode(self, columns: Sequence[Any], suffixes: Bytes) -> bytes:
+        """Records one after another; ``columns`` are their integers, int64[records] each."""
+        values = np.column_stack(columns)
+        out = np.empty(self.room * len(values), np.uint8)
+        size = kernels.compact.encode_records(values, self.prefixes, self.prefix_sizes, suffixes, out)
+        return out[:size].tobytes()
+
+    def write_headers(
+        self, columns: Sequence[Any], suffixes: Bytes, out: Bytes, ends: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Put each record into ``out`` so that it ends at its end, ``room`` bytes before being free; gives starts."""
+        values = np.empty((len(ends), len(columns)), np.int64)
+        for k, column in enumerate(columns):
+            values[:, k] = column
+        starts = np.empty(len(ends), np.int64)
+        kernels.compact.write_headers(values, self.prefixes, self.prefix_sizes, suffixes, self.room, out, ends, starts)
+        return starts
+
+
+def number_list(field_header: int, values: NDArray[np.int64]) -> bytes:
+    """A field that is a list<i64>: the values in row-major order."""
+    numbers = values.reshape(-1, 1)
+    out = np.empty(kernels.compact.records_bound(len(numbers), 1, 0), np.uint8)
+    no_suffix = np.empty((len(numbers), 0), np.uint8)
+    size = kernels.compact.encode_records(numbers, _NO_PREFIX, _NO_SIZE, no_suffix, out)
+    return list_header(field_header, I64, len(numbers)) + out[:size].tobytes()
+
+
+_NO_PREFIX = np.zeros((1, 1), np.uint8)
+_NO_SIZE = np.zeros(1, np.int64)
+
+
+def binary_list(field_header: int, values: Sequence[bytes]) -> bytes:
+    """A field that is a list<binary>."""
+    return list_header(field_header, BINARY, len(values)) + b"".join(
+        [(_SHORT[len(v)] if len(v) < 128 else varint(len(v))) + v for v in values]
+    )
+
+
+_SHORT = [bytes([n]) for n in range(128)]
