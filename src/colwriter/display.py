@@ -59,7 +59,9 @@ def show_warmup(report: WarmupReport) -> None:
     if report.compiled:
         line = f"compiled {plural(report.compiled, 'kernel')} in {report.seconds:.1f} s, {kept}"
     else:
-        line = f"nothing to compile: all {report.loaded} kernels loaded in {report.seconds:.1f} s, {kept}"
+        line = (
+            f"nothing to compile: {report.loaded} kernels, and what they call, loaded in {report.seconds:.1f} s, {kept}"
+        )
     console().print(line, soft_wrap=True)
 
 

@@ -38,7 +38,6 @@ _OPTIONS: list[dict[str, Any]] = [
     {"data_page_version": "2.0", "compression": "none", "write_page_checksum": True},
     {"use_dictionary": False, "compression": "none"},
     {"use_dictionary": False, "data_page_version": "2.0", "max_rows_per_page": 100},
-    {"dictionary_pagesize_limit": 1000},
 ]
 
 _Progress = Callable[[int, int, str], None]
@@ -147,11 +146,10 @@ def _nested() -> Iterator[pa.Array]:
     yield pa.Array.from_buffers(pa.list_(pa.int64(), 4), _ROWS // 4, [_bitmap(_ROWS // 4)], children=[values])
     entries = pa.StructArray.from_arrays([_leaf(pa.int64(), 50), values], ["key", "value"])
     yield _with_nulls(_lists(pa.map_(pa.int64(), pa.int64()), entries))
-    for column in (values, lists):
-        for _ in range(_DEPTH):
-            nested = pa.struct([("member", column.type)])
-            column = pa.Array.from_buffers(nested, len(column), [_bitmap(len(column))], children=[column])
-        yield column
+    for _ in range(_DEPTH):
+        nested = pa.struct([("member", values.type)])
+        values = pa.Array.from_buffers(nested, len(values), [_bitmap(len(values))], children=[values])
+    yield values
 
 
 def _is_writable(arrow_type: pa.DataType) -> bool:
