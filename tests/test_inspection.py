@@ -110,6 +110,8 @@ def test_names_where_the_repeated_group_is_the_element(name: str) -> None:
     outer = _group("c", OPTIONAL, 1, converted_type=ConvertedType.LIST)
     schema = [SchemaElement(name="root", num_children=1), outer, _group(name, REPEATED, 1), _leaf("x", OPTIONAL)]
     assert level_names(schema)[0].definition == ("null list", "empty list", "null field 'x'", "value")
+    pair = [*schema[:2], _group("bag", REPEATED, 2), schema[3], _leaf("y", OPTIONAL)]
+    assert level_names(pair)[1].definition == ("null list", "empty list", "null field 'y'", "value")
     wrapped = [*schema[:2], _group("bag", REPEATED, 1), schema[3]]
     assert level_names(wrapped)[0].definition == ("null list", "empty list", "null element", "value")
 

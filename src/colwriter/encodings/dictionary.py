@@ -34,7 +34,7 @@ LEAST_WIDTH = 1
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Distinct values, and the index of each of the first ``num_values`` values of the leaf.
+    """Distinct values, and the index of each of the first ``num_values`` values of the leaf (with padding after them).
 
     ``entries``: the values, or for byte arrays the slots where they were first met. ``value_bytes``: bytes of the byte
     arrays that have an index, without their lengths.
@@ -107,7 +107,7 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
         if not _promising(met, distinct, num_values, width, limit):
             probation = PROBATION
     entries = arena.take(max_entries, leaf.values.dtype)
-    indices = arena.take(num_values, np.int32)
+    indices = arena.take(num_values + kernels.rle.INDEX_PADDING, np.int32)
     table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
     count, indexed = kernels.dictionary.build_fixed(
         leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, max_entries, probation, table, entries, indices
@@ -115,7 +115,7 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
     if count == 0:
         return None
     entries = entries[:count]
-    return Dictionary(entries, indices[:indexed], int(indexed), entries.view(np.uint8), 0)
+    return Dictionary(entries, indices[: indexed + kernels.rle.INDEX_PADDING], int(indexed), entries.view(np.uint8), 0)
 
 
 def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
@@ -134,7 +134,7 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
     max_entries = min(limit // 4, num_values)
     entries = arena.take(max_entries, np.int64)
     keys = arena.take(kernels.dictionary.KEY_WORDS * max_entries, np.uint64)
-    indices = arena.take(num_values, np.int32)
+    indices = arena.take(num_values + kernels.rle.INDEX_PADDING, np.int32)
     table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
     count, indexed, value_bytes = kernels.dictionary.build_byte_arrays(
         leaf.offsets,
@@ -156,7 +156,9 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
         return None
     page = arena.take(min(limit, span + 4 * count) + kernels.plain.OUT_PADDING)
     size = kernels.dictionary.write_byte_array_entries(leaf.offsets, leaf.data, entries, count, page)
-    return Dictionary(entries[:count], indices[:indexed], int(indexed), page[:size], int(value_bytes))
+    return Dictionary(
+        entries[:count], indices[: indexed + kernels.rle.INDEX_PADDING], int(indexed), page[:size], int(value_bytes)
+    )
 
 
 def encode(

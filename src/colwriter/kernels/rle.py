@@ -25,7 +25,7 @@ from colwriter.kernels._jit import (
     load_u64,
     store_u64,
 )
-from colwriter.kernels.bits import bits_at
+from colwriter.kernels.bits import ALL, bits_at
 
 # A bit-packed run of this many groups still has a header of two bytes.
 MAX_GROUPS = 8191
@@ -33,6 +33,8 @@ MAX_GROUPS = 8191
 PAGE_SLACK = 64
 # 64-bit words are loaded at any bit of a level array: readable bytes that must follow its last level.
 LEVEL_PADDING = 16
+# Eight indices are loaded at once: int32 that must follow the last one.
+INDEX_PADDING = 8
 
 
 def hybrid_bound(num_values: int, num_pages: int, bit_width: int) -> int:
@@ -315,6 +317,44 @@ def encode_constant(level: Int, level_starts: Int64s, out: Bytes, out_starts: In
     return position
 
 
+@inlined
+def _pair(word: Int, width: Int, field: Int) -> Int:
+    """The two int32 of ``word`` in ``width`` bits each; ``field`` is a mask of ``width`` bits."""
+    return (word & field) | ((word >> (np.uint64(32) - width)) & (field << width))
+
+
+@inlined
+def _store_group(out: Bytes, position: Int, width: Int, a: Int, b: Int, c: Int, d: Int) -> None:
+    """Store eight int32, two a word, in ``width`` (1 to 28) bits each; whole words are stored, so zeros follow."""
+    field = (np.uint64(1) << width) - np.uint64(1)
+    two = width << np.uint64(1)
+    a = _pair(a, width, field)
+    b = _pair(b, width, field)
+    c = _pair(c, width, field)
+    d = _pair(d, width, field)
+    if width <= np.uint64(16):
+        a |= b << two
+        c |= d << two
+        store_u64(out, position, a)
+        store_u64(out, position + 8, np.uint64(0))
+        # Four odd widths end in the middle of a byte, whose other half is stored again.
+        half = np.uint64(4) * (width & np.uint64(1))
+        bits = np.uint64(4) * width - half
+        c = (c << half) | ((a >> bits) & np.uint64(15) if half else np.uint64(0))
+        store_u64(out, position + np.int64(bits >> np.uint64(3)), c)
+        return
+    pending = a
+    filled = two
+    for word in (b, c, d):
+        store_u64(out, position, pending)
+        whole = filled >> np.uint64(3)
+        position += np.int64(whole)
+        filled -= whole << np.uint64(3)
+        pending = ((pending >> (np.uint64(8) * whole - np.uint64(8))) >> np.uint64(8)) | (word << filled)
+        filled += two
+    store_u64(out, position, pending)
+
+
 @kernel
 def encode_indices(
     indices: Array,
@@ -329,38 +369,46 @@ def encode_indices(
     """Encode dictionary indices: a byte with the bit width, then the hybrid (Encodings.md, "Dictionary Encoding").
 
     A page's indices have as many bits as its largest needs, and ``least_width`` at least: the first pages know only
-    some of the dictionary. ``indices`` int32 of all the pages; ``value_starts`` int64[pages + 1]; the other arguments
-    are those of every values encoder (see ``kernels.plain``). Returns the end of the last page.
+    some of the dictionary. ``indices`` int32 of all the pages, none above 2 to the power of 28, with ``INDEX_PADDING``
+    more after them; ``value_starts`` int64[pages + 1]; the other arguments are those of every values encoder (see
+    ``kernels.plain``). Returns the end of the last page.
     """
-    end_of_page = 0
+    data = indices.view(np.uint8)
+    low = np.uint64(0xFFFFFFFF)
+    end_of_page = np.int64(0)
     for page in range(len(value_starts) - 1):
         position = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
         starts[page] = position
-        largest = np.int32(0)
         of_page = indices[value_starts[page] : value_starts[page + 1]]
+        largest = np.int32(0)
         for i in range(len(of_page)):
             largest |= of_page[i]
         bit_width = max(least_width, 64 - count_leading_zeros(np.uint64(largest)))
         least = minimum_run(bit_width)
         value_bytes = (bit_width + 7) // 8
-        w = np.uint64(bit_width)
+        width = np.uint64(bit_width)
         out[position] = np.uint8(bit_width)
-        position += 1
+        header = position + 1
+        position += 2
+        groups = np.int64(0)
         i = value_starts[page]
         end = value_starts[page + 1]
-        header = position
-        position += 1
-        groups = np.int64(0)
         while i < end:
-            first = indices[i]
             left = end - i
-            group = min(np.int64(8), left)
-            different = np.int32(0)
-            for k in range(1, group):
-                different |= indices[i + k] ^ first
-            if different == 0 and (group == 8 or groups == 0):
-                run = group
-                while run < left and indices[i + run] == first:
+            a = load_u64(data, 4 * i)
+            b = load_u64(data, 4 * i + 8)
+            c = load_u64(data, 4 * i + 16)
+            d = load_u64(data, 4 * i + 24)
+            if left < 8:  # what follows the page is not part of it
+                a &= ALL if left > 1 else low
+                b &= ALL if left > 3 else low if left == 3 else np.uint64(0)
+                c &= ALL if left > 5 else low if left == 5 else np.uint64(0)
+                d &= low if left == 7 else np.uint64(0)
+            first = a & low
+            splat = first | (first << np.uint64(32))
+            if ((a ^ splat) | (b ^ splat) | (c ^ splat) | (d ^ splat)) == np.uint64(0) or (left < 8 and groups == 0):
+                run = np.int64(1)
+                while run < left and indices[i + run] == indices[i]:
                     run += 1
                 if run >= least or (run == left and groups == 0):
                     position = _close_groups(out, header, position, groups)
@@ -370,24 +418,8 @@ def encode_indices(
                     groups = np.int64(0)
                     i += run
                     continue
-            accumulator = np.uint64(0)
-            filled = np.uint64(0)
-            group_start = position
-            for k in range(group):
-                accumulator |= np.uint64(indices[i + k]) << filled
-                filled += w
-                if filled >= np.uint64(32):
-                    out[position] = np.uint8(accumulator & np.uint64(255))
-                    out[position + 1] = np.uint8((accumulator >> np.uint64(8)) & np.uint64(255))
-                    out[position + 2] = np.uint8((accumulator >> np.uint64(16)) & np.uint64(255))
-                    out[position + 3] = np.uint8((accumulator >> np.uint64(24)) & np.uint64(255))
-                    position += 4
-                    accumulator >>= np.uint64(32)
-                    filled -= np.uint64(32)
-            store_u64(out, position, accumulator)
-            for k in range(position + 8, group_start + bit_width):
-                out[k] = np.uint8(0)
-            position = group_start + bit_width
+            _store_group(out, position, width, a, b, c, d)
+            position += bit_width
             groups += 1
             if groups == MAX_GROUPS:
                 position = _close_groups(out, header, position, groups)
