@@ -27,7 +27,7 @@ def framed(sizes: list[int], form: PageFormat, rng: np.random.Generator) -> tupl
     num_values = num_levels - rng.integers(0, num_levels)
     num_rows = num_levels - rng.integers(0, num_levels)
     fences = [np.concatenate([[0], np.cumsum(v)]) for v in (num_rows, num_levels, num_levels, num_values)]
-    pages = Pages(*fences)
+    pages = Pages.of(np.array(fences))
     starts = np.cumsum([MAX_HEADER + 60 + size for size in sizes]) - sizes
     data = rng.integers(0, 3, int(starts[-1]) + sizes[-1]).astype(np.uint8)
     ends = starts + sizes

@@ -19,7 +19,7 @@ NUMBERS = st.one_of(st.integers(0, 200), st.sampled_from([63, 64, 8191, 8192, 2*
 
 def pages(num_levels: list[int], num_values: list[int]) -> Pages:
     fences = [np.concatenate([[0], np.cumsum(counts)]).astype(np.int64) for counts in (num_levels, num_values)]
-    return Pages(fences[0], fences[0], fences[0], fences[1])
+    return Pages.of(np.array([fences[0], fences[0], fences[0], fences[1]]))
 
 
 @settings(max_examples=100, deadline=None)

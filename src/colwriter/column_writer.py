@@ -222,15 +222,16 @@ class _ChunkWriter:
 
 def _join(tables: list[Pages]) -> Pages:
     """Pages of several segments, each of which starts where the one before ends."""
-    first = tables[0]
-    for table in tables[1:]:
-        first = Pages(
-            np.concatenate([first.rows, table.rows[1:]]),
-            np.concatenate([first.levels, table.levels[1:]]),
-            np.concatenate([first.slots, table.slots[1:]]),
-            np.concatenate([first.values, table.values[1:]]),
+    if len(tables) == 1:
+        return tables[0]
+    return Pages.of(
+        np.array(
+            [
+                np.concatenate([part[1:] if k else part for k, part in enumerate(parts)])
+                for parts in zip(*(table.fences for table in tables), strict=True)
+            ]
         )
-    return first
+    )
 
 
 def _concatenate(arrays: list[Int64s | None]) -> Int64s | None:

@@ -96,7 +96,7 @@ def frame(
         fields = [0, *sizes, pages.num_levels, int(values.encoding), int(Encoding.RLE), int(Encoding.RLE)]
         suffixes = np.zeros((len(pages), 2), np.uint8)
     else:
-        counts = (pages.num_levels, pages.null_counts, np.diff(pages.rows))
+        counts = (pages.num_levels, pages.null_counts, pages.num_rows)
         fields = [3, *sizes, *counts, int(values.encoding), definition.encoded_sizes, repetition.encoded_sizes]
         suffixes = np.zeros((len(pages), 3), np.uint8)
         suffixes[:, 0] = 0x12 - is_compressed  # a bool is in the type of its field header: 1 true, 2 false

@@ -43,30 +43,38 @@ def bit_width(level: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Where pages start: int64[pages + 1] each, the last element being where the last page ends."""
+    """Where pages start: rows, levels, slots and values, int64[pages + 1] each, the last being the end of the last page.
+
+    ``num_*`` int64[pages]: how many of each a page has. Its levels are what the format calls num_values; its values are
+    those that are not null. ``null_counts``: the levels that stand for no value (parquet-format #476: null and empty
+    lists count).
+    """
 
     rows: Int64s
     levels: Int64s
     slots: Int64s
     values: Int64s
+    num_rows: Int64s
+    num_levels: Int64s
+    num_slots: Int64s
+    num_values: Int64s
+    null_counts: Int64s
+
+    @classmethod
+    def of(cls, fences: Int64s) -> Pages:
+        """Pages of rows, levels, slots and values: int64[4, pages + 1]."""
+        counts = fences[:, 1:] - fences[:, :-1]
+        rows, levels, slots, values = fences
+        num_rows, num_levels, num_slots, num_values = counts
+        return cls(rows, levels, slots, values, num_rows, num_levels, num_slots, num_values, num_levels - num_values)
+
+    @property
+    def fences(self) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+        """Rows, levels, slots and values, as ``of`` takes them."""
+        return self.rows, self.levels, self.slots, self.values
 
     def __len__(self) -> int:
-        return len(self.rows) - 1
-
-    @property
-    def num_levels(self) -> Int64s:
-        """Levels of each page, which the format calls num_values."""
-        return np.diff(self.levels)
-
-    @property
-    def num_values(self) -> Int64s:
-        """Values of each page that are not null."""
-        return np.diff(self.values)
-
-    @property
-    def null_counts(self) -> Int64s:
-        """Levels of each page that stand for no value (parquet-format #476: null and empty lists count)."""
-        return self.num_levels - self.num_values
+        return len(self.num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +127,7 @@ def paginate(
             values,
         )
         if pages >= 0:
-            end = pages + 1
-            return Pages(rows[:end], levels[:end], slots[:end], values[:end])
+            return Pages.of(fences[:, : pages + 1])
         capacity *= 4
 
 
@@ -148,7 +155,7 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
     repetition = definition = None
     if descriptor.max_repetition_level:
         repetition = np.zeros((len(pages), descriptor.max_repetition_level + 1), np.int64)
-        repetition[:, 0] = np.diff(pages.rows)
+        repetition[:, 0] = pages.num_rows
         _count(leaf.repetition_levels, pages, repetition, range(1, repetition.shape[1]), arena)
     if descriptor.max_definition_level:
         top = descriptor.max_definition_level
@@ -157,7 +164,7 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
         unknown = top
         if leaf.slot_level == top - 1:
             unknown = top - 1  # slots without a value
-            definition[:, unknown] = np.diff(pages.slots) - pages.num_values
+            definition[:, unknown] = pages.num_slots - pages.num_values
         if len(leaf.definition_levels.data):
             _count(leaf.definition_levels, pages, definition, range(unknown), arena)
     return Histograms(repetition, definition)
@@ -192,7 +199,7 @@ class EncodedLevels:
     @property
     def encoded_sizes(self) -> Int64s | int:
         """Bytes of the levels of each page."""
-        return np.diff(self.starts) if len(self.starts) else 0
+        return self.starts[1:] - self.starts[:-1] if len(self.starts) else 0
 
 
 NO_LEVELS = EncodedLevels(EMPTY, NO_STARTS)
