@@ -69,21 +69,23 @@ def frame(
     )
     uncompressed = values.ends - bodies
     memory = values.data.data
-    raw_ends = bodies if form.version == 1 else values.starts
-    raw = _slices(memory, bodies, raw_ends)
-    contents = _slices(memory, raw_ends, values.ends)
-    is_compressed = np.full(len(pages), form.codec is not None, np.int64)
-    compressed = uncompressed
-    if form.codec is not None:
-        contents, kept = _compress(contents, form.codec, keep_larger=form.version == 1)
-        is_compressed[kept] = 0
-        compressed = raw_ends - bodies + np.array([len(content) for content in contents], np.int64)
+    compressed, is_compressed = uncompressed, np.zeros(len(pages), np.int64)
+    raw: list[Any] = []
+    contents: list[Any] = []
+    crcs: list[Int64s] = []
+    if form.codec is not None or form.checksums:
+        raw_ends = bodies if form.version == 1 else values.starts
+        raw = _slices(memory, bodies, raw_ends)
+        contents = _slices(memory, raw_ends, values.ends)
+        if form.codec is not None:
+            contents, smaller = _compress(contents, form.codec, keep_larger=form.version == 1)
+            is_compressed[smaller] = 1
+            compressed = raw_ends - bodies + np.array([len(content) for content in contents], np.int64)
+        if form.checksums:
+            crcs.append(np.array([checksum(*pieces) for pieces in zip(raw, contents, strict=True)], np.int64))
     largest = int(max(uncompressed.max(initial=0), compressed.max(initial=0)))
     if largest > MAX_PAGE_BYTES:
         raise InvalidDataError(f"{path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}")
-    crcs = []
-    if form.checksums:
-        crcs.append(np.array([checksum(*pieces) for pieces in zip(raw, contents, strict=True)], np.int64))
 
     if form.codec is None:  # the header has room before the body
         headers, ends = values.data, bodies
@@ -127,15 +129,15 @@ def _slices(memory: memoryview, starts: Int64s, ends: Int64s) -> list[Any]:
 
 
 def _compress(contents: list[Any], codec: pa.Codec, *, keep_larger: bool) -> tuple[list[Any], list[int]]:
-    """The compressed contents; those that would not get smaller are left as they are, unless ``keep_larger``."""
-    results, kept = [], []
+    """The compressed contents, and which are compressed: without ``keep_larger``, only those that get smaller."""
+    results, smaller = [], []
     for page, content in enumerate(contents):
         squeezed = compress(codec, content)
-        if not keep_larger and len(squeezed) >= len(content):
-            squeezed = content
-            kept.append(page)
-        results.append(squeezed)
-    return results, kept
+        if keep_larger or len(squeezed) < len(content):
+            smaller.append(page)
+            content = squeezed
+        results.append(content)
+    return results, smaller
 
 
 def checksum(*pieces: Any) -> int:

@@ -58,10 +58,16 @@ def as_reader(table: Any) -> pa.Table | pa.RecordBatchReader:
 
 def without_views(schema: pa.Schema) -> pa.Schema:
     """The schema with string views and binary views as large strings and binaries, which hold the same values."""
-    return pa.schema([field.with_type(_without_views(field.type)) for field in schema], schema.metadata)
+    types = [_without_views(arrow_type) for arrow_type in schema.types]
+    if types == schema.types:
+        return schema
+    fields = [field.with_type(arrow_type) for field, arrow_type in zip(schema, types, strict=True)]
+    return pa.schema(fields, schema.metadata)
 
 
 def _without_views(arrow_type: pa.DataType) -> pa.DataType:
+    if pa.types.is_primitive(arrow_type):
+        return arrow_type
     if pa.types.is_string_view(arrow_type):
         return pa.large_string()
     if pa.types.is_binary_view(arrow_type):

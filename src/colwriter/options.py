@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from colwriter.errors import InvalidOptionError
@@ -187,57 +188,15 @@ class WriterOptions:
     _size_statistics: PerColumn[SizeStatisticsLevel] = field(repr=False)
 
     @classmethod
-    def from_keywords(
-        cls,
-        *,
-        size_statistics_level: object = SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
-        row_group_size: object = None,
-        use_dictionary: object = True,
-        compression: object = "snappy",
-        compression_level: object = None,
-        write_statistics: object = True,
-        column_encoding: object = None,
-        data_page_size: object = None,
-        data_page_version: object = "1.0",
-        max_rows_per_page: object = None,
-        dictionary_pagesize_limit: object = None,
-        store_schema: bool = True,
-        write_page_index: bool = True,
-        write_page_checksum: bool = False,
-        sorting_columns: Sequence[Any] | None = None,
-        use_compliant_nested_type: bool = True,
-        **others: object,
-    ) -> WriterOptions:
+    def from_keywords(cls, **keywords: object) -> WriterOptions:
         """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
-        _check_others(others)
-        encoding: PerColumn[Encoding | None] = PerColumn("column_encoding", None, {})
-        if column_encoding is not None:
-            encoding = _per_column("column_encoding", column_encoding, None, _parse_encoding)
-        return cls(
-            row_group_size=_positive("row_group_size", row_group_size, DEFAULT_ROW_GROUP_SIZE),
-            data_page_size=_positive("data_page_size", data_page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
-            data_page_version=_parse_version(data_page_version),
-            max_rows_per_page=_positive("max_rows_per_page", max_rows_per_page, DEFAULT_PAGE_ROWS),
-            dictionary_pagesize_limit=_positive(
-                "dictionary_pagesize_limit", dictionary_pagesize_limit, DEFAULT_DICTIONARY_SIZE, MAX_PAGE_SIZE
-            ),
-            store_schema=bool(store_schema),
-            write_page_index=bool(write_page_index),
-            write_page_checksum=bool(write_page_checksum),
-            use_compliant_nested_type=bool(use_compliant_nested_type),
-            sorting_columns=_parse_sorting(sorting_columns),
-            _codec=_per_column("compression", compression, "none", _parse_codec),
-            _level=_per_column("compression_level", compression_level, None, _parse_level),
-            _dictionary=_names("use_dictionary", use_dictionary),
-            _encoding=encoding,
-            _statistics=_names("write_statistics", write_statistics),
-            _size_statistics=_per_column(
-                "size_statistics_level",
-                size_statistics_level,
-                SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
-                SizeStatisticsLevel.parse,
-            ),
-        )
+        # Reading them takes longer than writing a small column. True and 1 are equal, but not the same option.
+        key = tuple((name, type(value), value) for name, value in keywords.items())
+        try:
+            hash(key)
+        except TypeError:
+            return _read_keywords(**keywords)  # type: ignore[arg-type]
+        return _read_key(key)
 
     def check_names(self, paths: Sequence[str]) -> None:
         """Raise ``InvalidOptionError`` where an option names a column that is not among the leaves ``paths``."""
@@ -265,10 +224,67 @@ class WriterOptions:
         )
 
 
+def _read_keywords(
+    *,
+    size_statistics_level: object = SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
+    row_group_size: object = None,
+    use_dictionary: object = True,
+    compression: object = "snappy",
+    compression_level: object = None,
+    write_statistics: object = True,
+    column_encoding: object = None,
+    data_page_size: object = None,
+    data_page_version: object = "1.0",
+    max_rows_per_page: object = None,
+    dictionary_pagesize_limit: object = None,
+    store_schema: bool = True,
+    write_page_index: bool = True,
+    write_page_checksum: bool = False,
+    sorting_columns: Sequence[Any] | None = None,
+    use_compliant_nested_type: bool = True,
+    **others: object,
+) -> WriterOptions:
+    """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
+    _check_others(others)
+    encoding: PerColumn[Encoding | None] = PerColumn("column_encoding", None, {})
+    if column_encoding is not None:
+        encoding = _per_column("column_encoding", column_encoding, None, _parse_encoding)
+    return WriterOptions(
+        row_group_size=_positive("row_group_size", row_group_size, DEFAULT_ROW_GROUP_SIZE),
+        data_page_size=_positive("data_page_size", data_page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
+        data_page_version=_parse_version(data_page_version),
+        max_rows_per_page=_positive("max_rows_per_page", max_rows_per_page, DEFAULT_PAGE_ROWS),
+        dictionary_pagesize_limit=_positive(
+            "dictionary_pagesize_limit", dictionary_pagesize_limit, DEFAULT_DICTIONARY_SIZE, MAX_PAGE_SIZE
+        ),
+        store_schema=bool(store_schema),
+        write_page_index=bool(write_page_index),
+        write_page_checksum=bool(write_page_checksum),
+        use_compliant_nested_type=bool(use_compliant_nested_type),
+        sorting_columns=_parse_sorting(sorting_columns),
+        _codec=_per_column("compression", compression, "none", _parse_codec),
+        _level=_per_column("compression_level", compression_level, None, _parse_level),
+        _dictionary=_names("use_dictionary", use_dictionary),
+        _encoding=encoding,
+        _statistics=_names("write_statistics", write_statistics),
+        _size_statistics=_per_column(
+            "size_statistics_level",
+            size_statistics_level,
+            SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
+            SizeStatisticsLevel.parse,
+        ),
+    )
+
+
+@lru_cache(maxsize=64)
+def _read_key(key: tuple[tuple[str, type, Any], ...]) -> WriterOptions:
+    return _read_keywords(**{name: value for name, _, value in key})
+
+
 def _check_others(others: Mapping[str, object]) -> None:
     for name, value in others.items():
         if name not in _FIXED:
-            known = [*_FIXED, *(WriterOptions.from_keywords.__kwdefaults__ or {})]
+            known = [*_FIXED, *(_read_keywords.__kwdefaults__ or {})]
             near = difflib.get_close_matches(name, known, 1)
             raise InvalidOptionError(f"{name}: no such option" + (f"; did you mean {near[0]!r}?" if near else ""))
         if value not in _FIXED[name]:

@@ -43,7 +43,7 @@ def bit_width(level: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Where pages start: rows, levels, slots and values, int64[pages + 1] each, the last being the end of the last page.
+    """Where pages start: rows, levels, slots and values, int64[pages + 1] each, the last one being where all end.
 
     ``num_*`` int64[pages]: how many of each a page has. Its levels are what the format calls num_values; its values are
     those that are not null. ``null_counts``: the levels that stand for no value (parquet-format #476: null and empty

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import config, event, types
+from numba.core import cgutils, config, event, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -37,6 +37,7 @@ __all__ = [
     "load_u32",
     "load_u64",
     "popcount",
+    "prefetch",
     "store_u32",
     "store_u64",
 ]
@@ -175,6 +176,23 @@ def _byte_swap(typingctx: Any, x: Any) -> Any:
 
 byte_swap: Any = intrinsic(_byte_swap)
 
+
+def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of ``array[index]``: a hint, which may point anywhere."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i32, pointer_type = ir.IntType(32), ir.IntType(8).as_pointer()
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), pointer_type)
+        kind = ir.FunctionType(ir.VoidType(), [pointer_type, i32, i32, i32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
+        builder.call(function, [pointer, i32(0), i32(3), i32(1)])  # to read, into all caches, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
+
+
+prefetch: Any = intrinsic(_prefetch)
 
 if config.BOUNDSCHECK:  # type: ignore[attr-defined]
     # Byte by byte through indexing, so that the bounds check sees each access.

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Bytes, Int, Int64s, kernel, load_u64, popcount
-from colwriter.kernels.bits import bits_at
 
 # Measured in benchmarks/histogram.py; see docs/performance.md.
 NUM_PARTIALS = 4
@@ -87,14 +86,18 @@ def count_pair_level(pairs: Bytes, level_starts: Int64s, level: Int, histograms:
     even = np.uint64(0x5555555555555555)
     other = np.uint64(level) * even
     for page in range(len(level_starts) - 1):
-        total = np.int64(0)
-        i = level_starts[page]
+        start = level_starts[page]
         end = level_starts[page + 1]
-        while i < end:
-            different = bits_at(pairs, 2 * i) ^ other
-            equal = ~(different | (different >> np.uint64(1))) & even
-            if end - i < 32:
-                equal &= (np.uint64(1) << np.uint64(2 * (end - i))) - np.uint64(1)
-            total += popcount(equal)
-            i += 32
+        # Whole words from a byte boundary on, so that the loop vectorises; the levels before and after one by one.
+        words = max(end - ((start + 3) & ~3), 0) >> 5
+        first = ((start + 3) & ~3) >> 2
+        whole = pairs[first : first + 8 * words]
+        total = np.int64(0)
+        for k in range(words):
+            different = load_u64(whole, 8 * k) ^ other
+            total += popcount(~(different | (different >> np.uint64(1))) & even)
+        for i in range(start, min(4 * first, end)):
+            total += np.int64((pairs[i >> 2] >> np.uint8(2 * (i & 3))) & 3 == level)
+        for i in range(max(4 * first + 32 * words, start), end):
+            total += np.int64((pairs[i >> 2] >> np.uint8(2 * (i & 3))) & 3 == level)
         histograms[page, level] = total

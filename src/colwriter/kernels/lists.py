@@ -143,23 +143,32 @@ def pack_list_levels(
             levels += n
             i += 1
             continue
-        done = np.int64(0)
-        while done < span:
-            n = min(span - done, 64)
-            word = _low(n)
-            if done == 0:
-                word ^= np.uint64(1)
-            r_to, r_pending, r_filled = _append(repetition, r_to, r_pending, r_filled, word, n)
-            done += n
-        done = np.int64(0)
-        while done < span:
-            n = min(span - done, a_word)
-            word = constant
+        first = ALL ^ np.uint64(1)
+        shift = np.uint64(r_filled)
+        for _ in range(span >> 6):
+            store_u64(repetition, r_to, r_pending | (first << shift))
+            r_pending = (first >> np.uint64(1)) >> (np.uint64(63) - shift)
+            r_to += 8
+            first = ALL
+        rest = span & 63
+        if rest > 0:
+            r_to, r_pending, r_filled = _append(repetition, r_to, r_pending, r_filled, first & _low(rest), rest)
+        shift = np.uint64(d_filled)
+        word = constant
+        at = element_bit_offset + start
+        for _ in range(span // a_word):
             if from_bits:
-                word = all_null ^ (_interleave(bits_at(element_validity, element_bit_offset + start + done)) * change)
-            word &= _low(n * width)
-            d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, n * width)
-            done += n
+                word = all_null ^ (_interleave(bits_at(element_validity, at)) * change)
+                at += a_word
+            store_u64(definition, d_to, d_pending | (word << shift))
+            d_pending = (word >> np.uint64(1)) >> (np.uint64(63) - shift)
+            d_to += 8
+        rest = span % a_word
+        if rest > 0:
+            if from_bits:
+                word = all_null ^ (_interleave(bits_at(element_validity, at)) * change)
+            word &= _low(rest * width)
+            d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, rest * width)
         r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled)
         d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled)
         levels += span

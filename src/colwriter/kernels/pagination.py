@@ -43,7 +43,16 @@ def _row_start(repetition: Bytes, width: Int, level: Int, num_levels: Int, rows:
     position = level + 1
     if width == 1:
         while position < num_levels:
-            count = min(np.int64(64), num_levels - position)
+            if rows > 4096 and position & 7 == 0 and position + 4096 <= num_levels:
+                # All of the next 4096 levels may start a row: count them without looking where, which vectorises.
+                block = repetition[position >> 3 : (position >> 3) + 512]
+                repeated = np.int64(0)
+                for k in range(64):
+                    repeated += popcount(load_u64(block, 8 * k))
+                rows -= 4096 - repeated
+                position += 4096
+                continue
+            count = min(np.int64(64), num_levels - position, 64 - (position & 7))
             starts = ~bits_at(repetition, position) & (ALL >> np.uint64(64 - count))
             found = popcount(starts)
             if found < rows:
@@ -80,13 +89,21 @@ def _count_slots(definition: Bytes, width: Int, slot_level: Int, start: Int, end
     if width == 2:
         even = np.uint64(0x5555555555555555)
         while start < end:
+            if start & 3 == 0 and start + 4096 <= end:
+                block = definition[start >> 2 : (start >> 2) + 1024]
+                for k in range(128):
+                    word = load_u64(block, 8 * k)
+                    high = word >> np.uint64(1)
+                    slots = (word | high if slot_level == 1 else high if slot_level == 2 else word & high) & even
+                    total += popcount(slots)
+                start += 4096
+                continue
             word = bits_at(definition, 2 * start)
             high = word >> np.uint64(1)
             slots = (word | high if slot_level == 1 else high if slot_level == 2 else word & high) & even
-            if end - start < 32:
-                slots &= (np.uint64(1) << np.uint64(2 * (end - start))) - np.uint64(1)
-            total += popcount(slots)
-            start += 32
+            count = min(np.int64(32), end - start, 32 - (start & 3))
+            total += popcount(slots & (ALL >> np.uint64(64 - 2 * count)))
+            start += count
         return total
     while start < end:
         block = definition[start : min(start + 32768, end)]

@@ -27,7 +27,8 @@ from colwriter.kernels._jit import (
 )
 from colwriter.kernels.bits import ALL, bits_at
 
-# A bit-packed run of this many groups still has a header of two bytes.
+# Bit-packed runs of at most this many groups have a header of one byte, and of two.
+SHORT_GROUPS = 63
 MAX_GROUPS = 8191
 # Bytes that one page may need beyond its bit-packed values: headers, and stores of whole words.
 PAGE_SLACK = 64
@@ -71,21 +72,31 @@ def _write_run(out: Bytes, position: Int, length: Int, value: Int, value_bytes: 
 
 @inlined
 def _close_groups(out: Bytes, header: Int, position: Int, groups: Int) -> Int:
-    """Store the header of ``groups`` groups between ``header + 1`` and ``position``; returns the new end.
-
-    One byte was kept free for the header. From 64 groups on it takes two, and the groups move up by one.
-    """
+    """Store the header of ``groups`` groups that end at ``position``; returns the new end, where there are none."""
     if groups == 0:
         return header
-    if groups < 64:
-        out[header] = np.uint8((groups << 1) | 1)
-        return position
-    for i in range(position - 1, header, -1):
-        out[i + 1] = out[i]
     value = (groups << 1) | 1
+    if groups <= SHORT_GROUPS:
+        out[header] = np.uint8(value)
+        return position
     out[header] = np.uint8((value & 127) | 128)
     out[header + 1] = np.uint8(value >> 7)
-    return position + 1
+    return position
+
+
+@inlined
+def _room_for_groups(out: Bytes, header: Int, position: Int, groups: Int) -> tuple[Int, Int]:
+    """Before groups are added: (position, how many may be). One byte is free for the header, and then two.
+
+    When the header gets too small, the groups behind it move up by one byte: ``SHORT_GROUPS`` of them, once.
+    """
+    if groups < SHORT_GROUPS:
+        return position, SHORT_GROUPS - groups
+    if groups == SHORT_GROUPS:
+        for i in range(position - 1, header, -1):
+            out[i + 1] = out[i]
+        position += 1
+    return position, MAX_GROUPS - groups
 
 
 @inlined
@@ -143,7 +154,8 @@ def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Byt
                 continue
             # A run that starts in group k is seen whole if it starts at bit 40 or before.
             starts = (_runs_of_24(word) | _runs_of_24(~word)) & np.uint64(0x0000010101010100)
-            count = min(count_trailing_zeros(starts | np.uint64(1 << 48)) >> 3, MAX_GROUPS - groups)
+            position, room = _room_for_groups(out, header, position, groups)
+            count = min(count_trailing_zeros(starts | np.uint64(1 << 48)) >> 3, room)
             if left < 8 * count:
                 count = (left + 7) >> 3
                 if left < 8 * count:
@@ -213,7 +225,8 @@ def encode_pairs(pairs: Bytes, level_starts: Int64s, out: Bytes, out_starts: Int
             same &= same >> np.uint64(14)
             # A run that starts in group k is seen whole if it starts at level 16, bit 32, or before.
             starts = (same & np.uint64(0x0000000100010000)) | np.uint64(1 << 48)
-            count = min(count_trailing_zeros(starts) >> 4, MAX_GROUPS - groups)
+            position, room = _room_for_groups(out, header, position, groups)
+            count = min(count_trailing_zeros(starts) >> 4, room)
             if left < 8 * count:
                 count = (left + 7) >> 3
                 if left < 8 * count:
@@ -289,6 +302,7 @@ def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Byte
                     continue
             if left < 8:
                 word &= (np.uint64(1) << np.uint64(8 * left)) - np.uint64(1)
+            position, _ = _room_for_groups(out, header, position, groups)
             word = (word & low1) | ((word >> shift1) & high1)
             word = (word & low2) | ((word >> shift2) & high2)
             word = (word & low3) | ((word >> shift3) & high3)
@@ -421,7 +435,7 @@ def encode_indices(
             _store_group(out, position, width, a, b, c, d)
             position += bit_width
             groups += 1
-            if groups == MAX_GROUPS:
+            if groups == SHORT_GROUPS:  # the second byte of a header hardly pays for wide values
                 position = _close_groups(out, header, position, groups)
                 header = position
                 position += 1
