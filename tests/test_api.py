@@ -235,7 +235,7 @@ class TestFailures:
     def test_disk_full(self) -> None:
         class Full(io.BytesIO):
             def write(self, data) -> int:
-                if self.tell() > 100:
+                if self.tell() + len(data) > 100:
                     raise OSError("no space left on device")
                 return super().write(data)
 

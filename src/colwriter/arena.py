@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["ALIGNMENT", "Arena", "borrow_arena", "release_arenas"]
+__all__ = ["ALIGNMENT", "Arena", "borrow_arena", "give_arena_back", "release_arenas", "take_arena"]
 
 ALIGNMENT = 64
 FIRST_BLOCK = 1 << 20
@@ -60,17 +60,27 @@ _lock = threading.Lock()
 _free: list[Arena] = []
 
 
+def take_arena() -> Arena:
+    """An arena that no one else uses until it is given back."""
+    with _lock:
+        return _free.pop() if _free else Arena()
+
+
+def give_arena_back(arena: Arena) -> None:
+    """What was taken from the arena is not used any more."""
+    arena.reset()
+    with _lock:
+        _free.append(arena)
+
+
 @contextmanager
 def borrow_arena() -> Iterator[Arena]:
     """An arena that no one else uses until the block ends."""
-    with _lock:
-        arena = _free.pop() if _free else Arena()
+    arena = take_arena()
     try:
         yield arena
     finally:
-        arena.reset()
-        with _lock:
-            _free.append(arena)
+        give_arena_back(arena)
 
 
 def release_arenas() -> None:

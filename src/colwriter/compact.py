@@ -90,9 +90,10 @@ _NO_SIZE = np.zeros(1, np.int64)
 
 def binary_list(field_header: int, values: Sequence[bytes]) -> bytes:
     """A field that is a list<binary>."""
-    return list_header(field_header, BINARY, len(values)) + b"".join(
-        [(_SHORT[len(v)] if len(v) < 128 else varint(len(v))) + v for v in values]
-    )
+    parts = [list_header(field_header, BINARY, len(values))]
+    for value in values:
+        parts += _VARINTS[len(value)] if len(value) < 128 else varint(len(value)), value
+    return b"".join(parts)
 
 
-_SHORT = [bytes([n]) for n in range(128)]
+_VARINTS = [varint(n) for n in range(128)]

@@ -30,4 +30,4 @@ def make_codec(name: str, level: int | None) -> pa.Codec:
 def compress(codec: pa.Codec, data: Any) -> memoryview:
     """The compressed bytes of one page."""
     # A memoryview of the buffer itself has the length from before it was cut to size; a slice has the right one.
-    return memoryview(codec.compress(data).slice())
+    return memoryview(codec.compress(data).slice()).cast("B")

@@ -201,7 +201,11 @@ class ParquetWriter:
             self._write_row_groups(table, table.num_rows)
 
     def _write_row_groups(self, table: pa.Table, size: int) -> None:
-        for start in range(0, table.num_rows, max(size, 1)):
+        if table.num_rows <= size:
+            if table.num_rows:
+                self._write_row_group(table)
+            return
+        for start in range(0, table.num_rows, size):
             self._write_row_group(table.slice(start, size))
 
     def _write_row_group(self, table: pa.Table) -> None:

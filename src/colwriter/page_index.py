@@ -35,12 +35,11 @@ class NumberBounds:
 
     def of_pages(self) -> tuple[list[bytes], list[bytes], BoundaryOrder]:
         """Minima and maxima of the pages, and their order."""
-        width = np.dtype(self.dtype).itemsize
-        minima, maxima = (
-            [raw[i : i + width] for i in range(0, len(raw), width)]
-            for raw in (self._bytes(self.minima), self._bytes(self.maxima))
-        )
-        return minima, maxima, boundary_order(self.minima, self.maxima)
+        return self._each(self.minima), self._each(self.maxima), boundary_order(self.minima, self.maxima)
+
+    def _each(self, values: Int64s) -> list[bytes]:
+        packed = values.astype(self.dtype)
+        return list(packed.view(f"V{packed.itemsize}").tolist())
 
     def _bytes(self, values: Any) -> bytes:
         return bytes(values.astype(self.dtype).tobytes())

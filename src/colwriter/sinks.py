@@ -12,9 +12,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from colwriter.arena import give_arena_back, take_arena
 from colwriter.errors import InvalidOptionError
 
 __all__ = ["Sink", "as_filesystem", "open_sink"]
+
+
+# Parts below SMALL bytes are gathered, and written up to BUFFER_SIZE at a time: the pages of a sparse column are small,
+# and a system call, or a buffer that grows, costs more than to copy them.
+SMALL = 1 << 16
+BUFFER_SIZE = 1 << 20
 
 
 class Sink:
@@ -24,25 +31,48 @@ class Sink:
         self._write = stream.write
         self._commit = commit
         self._rollback = rollback
+        self._arena = take_arena()
+        self._buffer = self._arena.take(BUFFER_SIZE).data
+        self._waiting = 0
         self.position = 0
 
     def write(self, data: Any) -> None:
-        """Append any object with a byte buffer."""
+        """Append bytes, or a memoryview of bytes, which may be used again afterwards."""
         size = len(data)
-        done = self._write(data)
         self.position += size
-        while done is not None and done < size:  # an unbuffered file may take less than it was given
+        end = self._waiting + size
+        if size < SMALL and end <= BUFFER_SIZE:
+            self._buffer[self._waiting : end] = data
+            self._waiting = end
+            return
+        self._flush()
+        if size < SMALL:
+            self._buffer[:size] = data
+            self._waiting = size
+        else:
+            self._write_all(data)
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, 0
+        if waiting:
+            self._write_all(self._buffer[:waiting])
+
+    def _write_all(self, data: Any) -> None:
+        done = self._write(data)
+        while done is not None and done < len(data):  # an unbuffered file may take less than it was given
             data = memoryview(data)[done:]
-            size -= done
             done = self._write(data)
 
     def close(self) -> None:
         """Finish the file."""
+        self._flush()
         self._commit()
+        give_arena_back(self._arena)
 
     def abort(self) -> None:
         """Give the file up."""
         self._rollback()
+        give_arena_back(self._arena)
 
 
 def as_filesystem(filesystem: Any) -> pafs.FileSystem:

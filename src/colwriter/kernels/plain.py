@@ -84,6 +84,12 @@ def encode_fixed(
             elif valid <= FEW:
                 for k in range(0, 512 // width, 64 // width):
                     prefetch(values, slot + AHEAD + k)
+                if slot + 64 < len(values):
+                    # Four at once, valid or not: how many there are is not to be foreseen.
+                    for k in range(4):
+                        out[to + k] = values[slot + count_trailing_zeros(word)]
+                        word &= word - np.uint64(1)
+                    to += min(valid, 4)
                 while word != np.uint64(0):
                     out[to] = values[slot + count_trailing_zeros(word)]
                     to += 1

@@ -57,12 +57,15 @@ def minimum_run(bit_width: Int) -> Int:
 def _write_run(out: Bytes, position: Int, length: Int, value: Int, value_bytes: Int) -> Int:
     """Store a repeated run; returns the position after it."""
     header = length << 1
-    while header >= 128:
+    while header >= 1 << 14:
         out[position] = np.uint8((header & 127) | 128)
         header >>= 7
         position += 1
-    out[position] = np.uint8(header)
-    position += 1
+    # One byte or two, without a branch: the lengths of runs are not to be foreseen.
+    long = np.int64(header >= 128)
+    out[position] = np.uint8((header & 127) | (long << 7))
+    out[position + 1] = np.uint8(header >> 7)
+    position += 1 + long
     for _ in range(value_bytes):
         out[position] = np.uint8(value & 255)
         value >>= 8
