@@ -4,7 +4,7 @@
 
 A level that repeats updates a counter that was just stored; the more levels are equal, the longer one array of
 counters waits. ``1``, ``2``, ``4`` and ``8`` are the partial histograms of ``count_levels``; ``lanes`` is
-``count_level`` for each level but the largest, which is what is left.
+``count_missing``, which counts each level but the largest by comparison, and takes what is left for that.
 """
 
 from __future__ import annotations
@@ -45,12 +45,9 @@ def make_counter(name: str, levels: Levels, max_level: int) -> Callable[[], NDAr
     starts = np.append(np.arange(0, len(levels), PAGE_LEVELS), len(levels))
     histograms = np.empty((len(starts) - 1, max_level + 1), np.int64)
     if name == LANES:
-        sizes = np.diff(starts)
 
         def count() -> NDArray[np.int64]:
-            for level in range(max_level):
-                histogram.count_level(levels, starts, level, histograms)
-            histograms[:, max_level] = sizes - histograms[:, :max_level].sum(axis=1)
+            histogram.count_missing(levels, 8, starts, 0, max_level + 1, histograms)
             return histograms
 
         return count

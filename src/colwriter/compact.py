@@ -76,16 +76,11 @@ class Records:
 
 
 def number_list(field_header: int, values: NDArray[np.int64]) -> bytes:
-    """A field that is a list<i64>: the values in row-major order."""
-    numbers = values.reshape(-1, 1)
-    out = np.empty(kernels.compact.records_bound(len(numbers), 1, 0), np.uint8)
-    no_suffix = np.empty((len(numbers), 0), np.uint8)
-    size = kernels.compact.encode_records(numbers, _NO_PREFIX, _NO_SIZE, no_suffix, out)
-    return list_header(field_header, I64, len(numbers)) + out[:size].tobytes()
-
-
-_NO_PREFIX = np.zeros((1, 1), np.uint8)
-_NO_SIZE = np.zeros(1, np.int64)
+    """A field that is a list<i64>: the values, row after row."""
+    count = values.size
+    out = np.empty(count * kernels.compact.MAX_VARINT, np.uint8)
+    size = kernels.compact.encode_numbers(values if values.ndim == 2 else values.reshape(1, -1), out)
+    return list_header(field_header, I64, count) + out[:size].tobytes()
 
 
 def binary_list(field_header: int, values: Sequence[bytes]) -> bytes:

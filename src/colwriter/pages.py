@@ -154,34 +154,34 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
     descriptor = leaf.descriptor
     repetition = definition = None
     if descriptor.max_repetition_level:
-        repetition = np.zeros((len(pages), descriptor.max_repetition_level + 1), np.int64)
+        repetition = np.empty((len(pages), descriptor.max_repetition_level + 1), np.int64)
         repetition[:, 0] = pages.num_rows
         _count(leaf.repetition_levels, pages, repetition, range(1, repetition.shape[1]), arena)
-    if descriptor.max_definition_level:
-        top = descriptor.max_definition_level
-        definition = np.zeros((len(pages), top + 1), np.int64)
+    top = descriptor.max_definition_level
+    if top:
+        definition = np.empty((len(pages), top + 1), np.int64)
         definition[:, top] = pages.num_values
         unknown = top
         if leaf.slot_level == top - 1:
             unknown = top - 1  # slots without a value
             definition[:, unknown] = pages.num_slots - pages.num_values
-        if len(leaf.definition_levels.data):
-            _count(leaf.definition_levels, pages, definition, range(unknown), arena)
+        _count(leaf.definition_levels, pages, definition, range(unknown), arena)
     return Histograms(repetition, definition)
 
 
 def _count(levels: Levels, pages: Pages, histograms: Int64s, unknown: range, arena: Arena) -> None:
     """Fill in the columns ``unknown`` of the histograms; the others are known."""
+    if not unknown:
+        return
+    if len(levels.data) == 0:  # all the largest, which is known
+        histograms[:, unknown.start : unknown.stop] = 0
+        return
     if len(unknown) > COMPARED_LEVELS:
         partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
         partials[:] = 0
         kernels.histogram.count_levels(levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms)
         return
-    count = kernels.histogram.count_pair_level if levels.width == 2 else kernels.histogram.count_level
-    for level in unknown[:-1]:
-        count(levels.data, pages.levels, level, histograms)
-    for level in unknown[-1:]:
-        histograms[:, level] = pages.num_levels - histograms.sum(axis=1)
+    kernels.histogram.count_missing(levels.data, levels.width, pages.levels, unknown.start, unknown.stop, histograms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,6 @@ def size_statistics(
         return None
     return SizeStatistics(
         unencoded_byte_array_data_bytes=None if value_bytes is None else int(value_bytes.sum()),
-        repetition_level_histogram=None if repetition is None else tuple(repetition.sum(axis=0).tolist()),
-        definition_level_histogram=None if definition is None else tuple(definition.sum(axis=0).tolist()),
+        repetition_level_histogram=None if repetition is None else tuple(np.add.reduce(repetition).tolist()),
+        definition_level_histogram=None if definition is None else tuple(np.add.reduce(definition).tolist()),
     )

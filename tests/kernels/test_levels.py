@@ -32,10 +32,11 @@ def test_histograms_agree_with_a_plain_count(count: int, max_level: int) -> None
         histogram.count_levels(levels, starts, partials, scratch, counted)
         assert np.array_equal(counted, np.reshape(expected, counted.shape))
         assert not scratch.any()
-    compared = np.full((len(starts) - 1, max_level + 1), -1, np.int64)
-    for level in range(max_level + 1):
-        histogram.count_level(levels, starts, level, compared)
-    assert np.array_equal(compared, np.reshape(expected, compared.shape))
+    for first, end in {(0, max_level + 1), (0, max_level), (max_level // 2, max_level + 1)}:
+        compared = np.reshape(expected, counted.shape).astype(np.int64)
+        compared[:, first:end] = -1
+        histogram.count_missing(levels, 8, starts, first, end, compared)
+        assert np.array_equal(compared, np.reshape(expected, compared.shape))
 
 
 @pytest.mark.parametrize(
@@ -55,8 +56,7 @@ def test_known_histograms(max_level: int, levels: list[int], expected: list[int]
     counted = np.zeros((1, max_level + 1), np.int64)
     histogram.count_levels(array, starts, 4, np.zeros(4 * (max_level + 1), np.int64), counted)
     assert counted.tolist() == [expected]
-    for level in range(max_level + 1):
-        histogram.count_level(array, starts, level, counted)
+    histogram.count_missing(array, 8, starts, 0, max_level + 1, counted)
     assert counted.tolist() == [expected]
 
 
@@ -285,8 +285,7 @@ def test_packed_list_levels(
     if width == 2:
         starts = np.array(sorted({0, levels // 3, levels}), np.int64)
         counted = np.zeros((len(starts) - 1, 4), np.int64)
-        for level in range(4):
-            histogram.count_pair_level(definition, starts, level, counted)
+        histogram.count_missing(definition, 2, starts, 0, 4, counted)
         for page in range(len(starts) - 1):
             part = expected[1][starts[page] : starts[page + 1]]
             assert counted[page].tolist() == [part.count(level) for level in range(4)]

@@ -20,6 +20,27 @@ def records_bound(num_records: int, num_integers: int, extra: int) -> int:
 
 
 @inlined
+def _zigzag(number: Int, out: Bytes, to: Int) -> Int:
+    value = np.uint64((number << 1) ^ (number >> 63))
+    while value >= np.uint64(128):
+        out[to] = np.uint8((value & np.uint64(127)) | np.uint64(128))
+        value >>= np.uint64(7)
+        to += 1
+    out[to] = np.uint8(value)
+    return to + 1
+
+
+@kernel
+def encode_numbers(values: Int64s, out: Bytes) -> Int:
+    """Encode int64[any, any], row after row; returns the length."""
+    to = np.int64(0)
+    for row in range(values.shape[0]):
+        for column in range(values.shape[1]):
+            to = _zigzag(values[row, column], out, to)
+    return to
+
+
+@inlined
 def _record(
     values: Int64s, row: Int, prefixes: Bytes, prefix_sizes: Int64s, suffixes: Bytes, out: Bytes, to: Int
 ) -> Int:
@@ -27,14 +48,7 @@ def _record(
         for k in range(prefix_sizes[column]):
             out[to] = prefixes[column, k]
             to += 1
-        number = values[row, column]
-        value = np.uint64((number << 1) ^ (number >> 63))
-        while value >= np.uint64(128):
-            out[to] = np.uint8((value & np.uint64(127)) | np.uint64(128))
-            value >>= np.uint64(7)
-            to += 1
-        out[to] = np.uint8(value)
-        to += 1
+        to = _zigzag(values[row, column], out, to)
     for k in range(suffixes.shape[1]):
         out[to] = suffixes[row, k]
         to += 1

@@ -5,18 +5,19 @@ loaded again: some five cycles for each level. Two ways around it, after apache/
 
 * ``count_levels`` deals the levels to ``num_partials`` partial histograms, so that neighbours never share a
   counter, and adds them up at the end of each page;
-* ``count_level`` counts one level by comparison, in as many partial counters as a vector register has lanes.
+* ``count_missing`` counts one level after another by comparison, in as many partial counters as a vector register
+  has lanes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Bytes, Int, Int64s, kernel, load_u64, popcount
+from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel, load_u64, popcount
 
 # Measured in benchmarks/histogram.py; see docs/performance.md.
 NUM_PARTIALS = 4
-# A lane of count_level holds at most this many levels before it is added to the total.
+# A lane of _count_bytes holds at most this many levels before it is added to the total.
 BLOCK = 32768
 
 
@@ -63,41 +64,57 @@ def count_levels(levels: Bytes, level_starts: Int64s, num_partials: Int, partial
             histograms[page, level] = total
 
 
-@kernel
-def count_level(levels: Bytes, level_starts: Int64s, level: Int, histograms: Int64s) -> None:
-    """How often ``level`` is met in each page, into ``histograms[:, level]``."""
-    for page in range(len(level_starts) - 1):
-        total = np.int64(0)
-        start = level_starts[page]
-        end = level_starts[page + 1]
-        while start < end:
-            block = levels[start : min(start + BLOCK, end)]  # a slice has no negative index: the loop vectorises
-            count = np.uint16(0)
-            for i in range(len(block)):
-                count = np.uint16(count + np.uint16(block[i] == level))
-            total += np.int64(count)
-            start += BLOCK
-        histograms[page, level] = total
+@inlined
+def _count_bytes(levels: Bytes, start: Int, end: Int, level: Int) -> Int:
+    """How many of the levels ``[start, end)``, a byte each, are ``level``."""
+    wanted = np.uint8(level)  # compared in eight bits, not widened
+    total = np.int64(0)
+    while start < end:
+        block = levels[start : min(start + BLOCK, end)]  # a slice has no negative index: the loop vectorises
+        count = np.uint16(0)
+        for i in range(len(block)):
+            count = np.uint16(count + np.uint16(block[i] == wanted))
+        total += np.int64(count)
+        start += BLOCK
+    return total
 
 
-@kernel
-def count_pair_level(pairs: Bytes, level_starts: Int64s, level: Int, histograms: Int64s) -> None:
-    """As ``count_level``, of levels packed in two bits each: 32 at a time."""
+@inlined
+def _count_pairs(pairs: Bytes, start: Int, end: Int, level: Int) -> Int:
+    """As ``_count_bytes``, of levels packed in two bits each."""
     even = np.uint64(0x5555555555555555)
     other = np.uint64(level) * even
+    # Whole words from a byte boundary on, so that the loop vectorises; the levels before and after one by one.
+    first = ((start + 3) & ~3) >> 2
+    words = max(end - 4 * first, 0) >> 5
+    whole = pairs[first : first + 8 * words]
+    total = np.int64(0)
+    for k in range(words):
+        different = load_u64(whole, 8 * k) ^ other
+        total += popcount(~(different | (different >> np.uint64(1))) & even)
+    for i in range(start, min(4 * first, end)):
+        total += np.int64((pairs[i >> 2] >> np.uint8(2 * (i & 3))) & 3 == level)
+    for i in range(max(4 * first + 32 * words, start), end):
+        total += np.int64((pairs[i >> 2] >> np.uint8(2 * (i & 3))) & 3 == level)
+    return total
+
+
+@kernel
+def count_missing(levels: Bytes, width: Int, level_starts: Int64s, first: Int, end: Int, histograms: Int64s) -> None:
+    """Complete histograms of which all but the columns ``[first, end)`` are known: the last of them is what is left.
+
+    ``levels`` has ``width`` bits a level, 8 or 2. Each column is counted by comparison.
+    """
     for page in range(len(level_starts) - 1):
         start = level_starts[page]
-        end = level_starts[page + 1]
-        # Whole words from a byte boundary on, so that the loop vectorises; the levels before and after one by one.
-        words = max(end - ((start + 3) & ~3), 0) >> 5
-        first = ((start + 3) & ~3) >> 2
-        whole = pairs[first : first + 8 * words]
-        total = np.int64(0)
-        for k in range(words):
-            different = load_u64(whole, 8 * k) ^ other
-            total += popcount(~(different | (different >> np.uint64(1))) & even)
-        for i in range(start, min(4 * first, end)):
-            total += np.int64((pairs[i >> 2] >> np.uint8(2 * (i & 3))) & 3 == level)
-        for i in range(max(4 * first + 32 * words, start), end):
-            total += np.int64((pairs[i >> 2] >> np.uint8(2 * (i & 3))) & 3 == level)
-        histograms[page, level] = total
+        stop = level_starts[page + 1]
+        for level in range(first, end - 1):
+            if width == 2:
+                histograms[page, level] = _count_pairs(levels, start, stop, level)
+            else:
+                histograms[page, level] = _count_bytes(levels, start, stop, level)
+        left = stop - start
+        for level in range(histograms.shape[1]):
+            if level != end - 1:
+                left -= histograms[page, level]
+        histograms[page, end - 1] = left

@@ -105,11 +105,12 @@ def _count_slots(definition: Bytes, width: Int, slot_level: Int, start: Int, end
             total += popcount(slots & (ALL >> np.uint64(64 - 2 * count)))
             start += count
         return total
+    least = np.uint8(slot_level)  # compared in eight bits, not widened
     while start < end:
         block = definition[start : min(start + 32768, end)]
         count = np.uint16(0)
         for i in range(len(block)):
-            count = np.uint16(count + np.uint16(block[i] >= slot_level))
+            count = np.uint16(count + np.uint16(block[i] >= least))
         total += np.int64(count)
         start += 32768
     return total
