@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 
-__all__ = ["BINARY", "BOOL", "STRUCT", "Records", "binary_list", "list_header", "number_list", "varint"]
+__all__ = ["BINARY", "BOOL", "STRUCT", "Records", "binary_list", "list_header", "number_lists", "varint"]
 
 Bytes = NDArray[np.uint8]
 # Types of list elements in the compact protocol.
-BOOL, I64, BINARY, STRUCT = 1, 6, 8, 12
+BOOL, BINARY, STRUCT = 1, 8, 12
 
 
 def varint(value: int) -> bytes:
@@ -75,12 +75,19 @@ class Records:
         return starts
 
 
-def number_list(field_header: int, values: NDArray[np.int64]) -> bytes:
-    """A field that is a list<i64>: the values, row after row."""
-    count = values.size
-    out = np.empty(count * kernels.compact.MAX_VARINT, np.uint8)
-    size = kernels.compact.encode_numbers(values if values.ndim == 2 else values.reshape(1, -1), out)
-    return list_header(field_header, I64, count) + out[:size].tobytes()
+NO_NUMBERS: NDArray[np.int64] = np.empty((0, 0), np.int64)
+
+
+def number_lists(
+    first: tuple[int, NDArray[np.int64]],
+    second: tuple[int, NDArray[np.int64]] = (0, NO_NUMBERS),
+    third: tuple[int, NDArray[np.int64]] = (0, NO_NUMBERS),
+) -> bytes:
+    """Fields that are a list<i64>, each given as its field header and int64[any, any]; an empty one is left out."""
+    numbers = first[1].size + second[1].size + third[1].size
+    out = np.empty(numbers * kernels.compact.MAX_VARINT + 3 * kernels.compact.LIST_HEADER, np.uint8)
+    size = kernels.compact.encode_number_lists(*first, *second, *third, out)
+    return out[:size].tobytes()
 
 
 def binary_list(field_header: int, values: Sequence[bytes]) -> bytes:

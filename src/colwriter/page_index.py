@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colwriter.compact import BOOL, STRUCT, Records, binary_list, list_header, number_list
+from colwriter.compact import BOOL, STRUCT, Records, binary_list, list_header, number_lists
 from colwriter.metadata import BoundaryOrder
 from colwriter.pages import Histograms, Pages
 from colwriter.statistics import Bound, boundary_order, truncate_max, truncate_min
@@ -78,22 +78,26 @@ def column_index(pages: Pages, bounds: PageBounds, histograms: Histograms | None
     minima, maxima, order = bounds.of_pages()
     if len(minima) < len(pages):
         minima, maxima = _with_null_pages(minima, null_pages), _with_null_pages(maxima, null_pages)
-    # Fields 1 to 5 follow one another, so that each header is the distance 1 and the type: 9 a list, 5 an i32.
+    # A field header is the distance to the field before, and the type: 9 a list, 5 an i32.
     parts = [
         list_header(0x19, BOOL, len(pages)),
         np.where(null_pages, 1, 2).astype(np.uint8).tobytes(),
         binary_list(0x19, minima),
         binary_list(0x19, maxima),
         bytes((0x15, order << 1)),
-        number_list(0x19, pages.null_counts),
+        _counts(pages, histograms),
     ]
-    last = 5
-    if histograms is not None:
-        for field, histogram in ((6, histograms.repetition), (7, histograms.definition)):
-            if histogram is not None:
-                parts.append(number_list((field - last) << 4 | 9, histogram))
-                last = field
     return b"".join([*parts, b"\0"])
+
+
+def _counts(pages: Pages, histograms: Histograms | None) -> bytes:
+    """Fields 5 to 7: null counts and histograms, those that there are."""
+    null_counts = (0x19, pages.null_counts.reshape(1, -1))
+    if histograms is None or histograms.definition is None:  # without definition levels there is no repetition level
+        return number_lists(null_counts)
+    if histograms.repetition is None:
+        return number_lists(null_counts, (0x29, histograms.definition))
+    return number_lists(null_counts, (0x19, histograms.repetition), (0x19, histograms.definition))
 
 
 def _with_null_pages(values: list[bytes], null_pages: NDArray[np.bool_]) -> list[bytes]:
@@ -113,5 +117,5 @@ def offset_index(offset: int, sizes: Int64s, first_rows: Int64s, value_bytes: In
     locations = _page_location().encode((offsets, sizes, first_rows), np.zeros((len(sizes), 1), np.uint8))
     parts = [list_header(0x19, STRUCT, len(sizes)), locations]
     if value_bytes is not None:
-        parts.append(number_list(0x19, value_bytes))
+        parts.append(number_lists((0x19, value_bytes.reshape(1, -1))))
     return b"".join([*parts, b"\0"])

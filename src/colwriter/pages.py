@@ -152,36 +152,35 @@ class Histograms:
 def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
     """Histograms of the levels of each page. What is known is not counted: rows, slots, values, and one level."""
     descriptor = leaf.descriptor
+    count = len(pages)
     repetition = definition = None
     if descriptor.max_repetition_level:
-        repetition = np.empty((len(pages), descriptor.max_repetition_level + 1), np.int64)
+        repetition = np.empty((count, descriptor.max_repetition_level + 1), np.int64)
         repetition[:, 0] = pages.num_rows
-        _count(leaf.repetition_levels, pages, repetition, range(1, repetition.shape[1]), arena)
+        _count(leaf.repetition_levels, pages, repetition, 1, descriptor.max_repetition_level + 1, arena)
     top = descriptor.max_definition_level
     if top:
-        definition = np.empty((len(pages), top + 1), np.int64)
+        definition = np.empty((count, top + 1), np.int64)
         definition[:, top] = pages.num_values
         unknown = top
         if leaf.slot_level == top - 1:
             unknown = top - 1  # slots without a value
-            definition[:, unknown] = pages.num_slots - pages.num_values
-        _count(leaf.definition_levels, pages, definition, range(unknown), arena)
+            np.subtract(pages.num_slots, pages.num_values, out=definition[:, unknown])
+        if unknown:
+            _count(leaf.definition_levels, pages, definition, 0, unknown, arena)
     return Histograms(repetition, definition)
 
 
-def _count(levels: Levels, pages: Pages, histograms: Int64s, unknown: range, arena: Arena) -> None:
-    """Fill in the columns ``unknown`` of the histograms; the others are known."""
-    if not unknown:
-        return
+def _count(levels: Levels, pages: Pages, histograms: Int64s, first: int, end: int, arena: Arena) -> None:
+    """Fill in the columns ``[first, end)`` of the histograms; the others are known."""
     if len(levels.data) == 0:  # all the largest, which is known
-        histograms[:, unknown.start : unknown.stop] = 0
-        return
-    if len(unknown) > COMPARED_LEVELS:
+        histograms[:, first:end] = 0
+    elif end - first > COMPARED_LEVELS:
         partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
         partials[:] = 0
         kernels.histogram.count_levels(levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms)
-        return
-    kernels.histogram.count_missing(levels.data, levels.width, pages.levels, unknown.start, unknown.stop, histograms)
+    else:
+        kernels.histogram.count_missing(levels.data, levels.width, pages.levels, first, end, histograms)
 
 
 @dataclass(frozen=True, slots=True)

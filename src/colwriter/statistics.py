@@ -120,7 +120,7 @@ def size_statistics(
     if value_bytes is None and repetition is None and definition is None:
         return None
     return SizeStatistics(
-        unencoded_byte_array_data_bytes=None if value_bytes is None else int(value_bytes.sum()),
+        unencoded_byte_array_data_bytes=None if value_bytes is None else int(np.add.reduce(value_bytes)),
         repetition_level_histogram=None if repetition is None else tuple(np.add.reduce(repetition).tolist()),
         definition_level_histogram=None if definition is None else tuple(np.add.reduce(definition).tolist()),
     )

@@ -12,6 +12,10 @@ from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel
 
 # A varint of 64 bits.
 MAX_VARINT = 10
+# A field header, and the header of a list.
+LIST_HEADER = 2 + MAX_VARINT
+# The type i64 of list elements.
+I64 = 6
 
 
 def records_bound(num_records: int, num_integers: int, extra: int) -> int:
@@ -30,14 +34,41 @@ def _zigzag(number: Int, out: Bytes, to: Int) -> Int:
     return to + 1
 
 
-@kernel
-def encode_numbers(values: Int64s, out: Bytes) -> Int:
-    """Encode int64[any, any], row after row; returns the length."""
-    to = np.int64(0)
+@inlined
+def _number_list(field_header: Int, values: Int64s, out: Bytes, to: Int) -> Int:
+    count = np.int64(values.size)
+    if count == 0:
+        return to
+    out[to] = np.uint8(field_header)
+    if count < 15:
+        out[to + 1] = np.uint8((count << 4) | I64)
+        to += 2
+    else:
+        out[to + 1] = np.uint8(0xF0 | I64)
+        to += 2
+        while count >= 128:
+            out[to] = np.uint8((count & 127) | 128)
+            count >>= 7
+            to += 1
+        out[to] = np.uint8(count)
+        to += 1
     for row in range(values.shape[0]):
         for column in range(values.shape[1]):
             to = _zigzag(values[row, column], out, to)
     return to
+
+
+@kernel
+def encode_number_lists(
+    first_header: Int, first: Int64s, second_header: Int, second: Int64s, third_header: Int, third: Int64s, out: Bytes
+) -> Int:
+    """Fields that are a list<i64>, each with its field header; an empty one is left out. Returns the length.
+
+    The arrays are int64[any, any], taken row after row.
+    """
+    to = _number_list(first_header, first, out, np.int64(0))
+    to = _number_list(second_header, second, out, to)
+    return _number_list(third_header, third, out, to)
 
 
 @inlined
