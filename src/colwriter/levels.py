@@ -23,6 +23,7 @@ from colwriter.schema import ColumnDescriptor, is_list
 __all__ = ["EMPTY", "LeafColumn", "Levels", "shred"]
 
 Bytes = NDArray[np.uint8]
+Int64s = NDArray[np.int64]
 EMPTY: Bytes = np.empty(0, np.uint8)
 EMPTY.flags.writeable = False
 MAX_LEVELS = 255
@@ -50,6 +51,7 @@ class LeafColumn:
 
     Slots are the entries of the leaf's Arrow array; a slot with a null ancestor or null itself holds no value, which is
     what ``validity`` says (empty: all slots do). Every definition level of at least ``slot_level`` has one slot.
+    ``row_levels`` and ``row_slots`` int64[rows + 1]: where rows start; empty if a row is one level and one slot.
     ``values`` (fixed width) or ``offsets`` and ``data`` (byte arrays) hold the slots.
     """
 
@@ -58,6 +60,8 @@ class LeafColumn:
     num_levels: int
     num_slots: int
     slot_level: int
+    row_levels: Int64s
+    row_slots: Int64s
     repetition_levels: Levels
     definition_levels: Levels
     validity: Bytes
@@ -155,8 +159,11 @@ class _Shredder:
             definition = Levels(valid.bits, 1, valid.offset)
         else:
             definition = Levels(self.definition(levels), 8)
-        repetition = Levels(levels.repetition, 8)
-        return _leaf_column(descriptor, array, levels, repetition, definition, valid)
+        rows = _NO_ROWS
+        if len(levels.repetition):
+            rows = self.arena.take(levels.num_rows + 1, np.int64), self.arena.take(levels.num_rows + 1, np.int64)
+            kernels.pagination.locate_rows(levels.repetition, definition.data, levels.count, levels.slot_level, *rows)
+        return _leaf_column(descriptor, array, levels, rows, Levels(levels.repetition, 8), definition, valid)
 
     def packed_list(self, array: pa.Array, element: pa.Field, levels: _Levels) -> LeafColumn | None:
         """The leaf of a list of leaves at the top of a column; None if elements are hidden, or offsets wrong."""
@@ -167,6 +174,7 @@ class _Shredder:
         padding = kernels.lists.PADDING
         repetition = self.arena.take(most // 8 + padding)
         definition = self.arena.take(most * width // 8 + padding)
+        rows = self.arena.take(levels.count + 1, np.int64), self.arena.take(levels.count + 1, np.int64)
         lists = levels.valid or _ALL_VALID
         elements = (_validity(values) if element.nullable else None) or _ALL_VALID
         count = kernels.lists.pack_list_levels(
@@ -182,6 +190,7 @@ class _Shredder:
             width,
             repetition,
             definition,
+            *rows,
         )
         child = values.slice(int(offsets[0]), span)
         if count < 0 or (child.null_count and not element.nullable):
@@ -189,7 +198,7 @@ class _Shredder:
         inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
         valid = (_validity(child) if element.nullable else None) or _ALL_VALID
         packed = Levels(_frozen(repetition), 1), Levels(_frozen(definition), width)
-        return _leaf_column(next(self.columns), child, inner, *packed, valid)
+        return _leaf_column(next(self.columns), child, inner, rows, *packed, valid)
 
     def definition(self, levels: _Levels) -> Bytes:
         """The definition levels as an array, which they may not be yet."""
@@ -324,6 +333,7 @@ def _leaf_column(
     descriptor: ColumnDescriptor,
     array: pa.Array,
     levels: _Levels,
+    rows: tuple[Int64s, Int64s],
     repetition: Levels,
     definition: Levels,
     valid: _Bitmap,
@@ -335,6 +345,8 @@ def _leaf_column(
         num_levels=levels.count,
         num_slots=len(array),
         slot_level=levels.slot_level,
+        row_levels=_frozen(rows[0]),
+        row_slots=_frozen(rows[1]),
         repetition_levels=repetition,
         definition_levels=definition,
         validity=valid.bits,
@@ -403,6 +415,7 @@ def _list_buffers(array: pa.Array) -> tuple[NDArray[Any], pa.Array]:
     return _offsets(array, np.int64 if pa.types.is_large_list(arrow_type) else np.int32), array.values
 
 
+_NO_ROWS = _frozen(np.empty(0, np.int64)), _frozen(np.empty(0, np.int64))
 _NO_OFFSETS = _frozen(np.empty(0, np.int32))
 
 

@@ -106,12 +106,8 @@ def paginate(
         if after is not None:
             fences[:, 0] = after.rows[-1], after.levels[-1], after.slots[-1], after.values[-1]
         pages = kernels.pagination.paginate(
-            leaf.repetition_levels.data,
-            leaf.repetition_levels.width,
-            leaf.definition_levels.data,
-            leaf.definition_levels.width,
-            leaf.num_levels,
-            leaf.slot_level,
+            leaf.row_levels,
+            leaf.row_slots,
             leaf.validity,
             leaf.bit_offset,
             leaf.offsets if variable else leaf.offsets[:0],

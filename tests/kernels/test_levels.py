@@ -14,6 +14,9 @@ from colwriter.kernels import bits, histogram, lists, pagination, shredding
 EDGES = sorted({max(n + d, 0) for n in (0, 8, 64, 128, 256, 8192, 32_768, 65_536) for d in (-1, 0, 1, 9)})
 
 
+NO_ROWS = np.zeros(0, np.int64)
+
+
 def bitmap(values: np.ndarray, offset: int) -> np.ndarray:
     return np.packbits(np.concatenate([np.ones(offset, np.uint8), values.astype(np.uint8)]), bitorder="little")
 
@@ -127,24 +130,8 @@ def test_pages_of_flat_byte_arrays(
     offsets = np.concatenate([[5], 5 + np.cumsum(lengths)]).astype(np.int32)
     sizes = [1 + int(v) * (32 + 8 * int(n)) for v, n in zip(valid, lengths, strict=True)]
     fences = np.zeros((4, count + 3), np.int64)
-    none = np.zeros(0, np.uint8)
     pages = pagination.paginate(
-        none,
-        8,
-        none,
-        8,
-        count,
-        0,
-        bitmap(valid, offset),
-        offset,
-        offsets,
-        1,
-        32,
-        max_rows,
-        8 * limit,
-        stop_value,
-        count,
-        *fences,
+        NO_ROWS, NO_ROWS, bitmap(valid, offset), offset, offsets, 1, 32, max_rows, 8 * limit, stop_value, count, *fences
     )
     expected = naive_pages(sizes, [1] * count, valid.tolist(), max_rows, 8 * limit, stop_value)
     assert fences[0, : pages + 1].tolist() == expected
@@ -173,23 +160,12 @@ def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, lon
     fences = np.zeros((4, count + 3), np.int64)
     offsets = np.zeros(0, np.int32)
     none = np.zeros(0, np.uint8)
+    row_levels, row_slots = np.zeros((2, count + 1), np.int64)
+    pagination.locate_rows(repetition, definition, len(definition), 1, row_levels, row_slots)
+    assert row_levels.tolist() == first.tolist()
+    assert row_slots.tolist() == [0, *np.cumsum(lengths).tolist()]
     pages = pagination.paginate(
-        repetition,
-        8,
-        definition,
-        8,
-        len(definition),
-        1,
-        none,
-        0,
-        offsets,
-        2,
-        64,
-        max_rows,
-        8 * limit,
-        1 << 60,
-        count,
-        *fences,
+        row_levels, row_slots, none, 0, offsets, 2, 64, max_rows, 8 * limit, 1 << 60, count, *fences
     )
     expected = naive_pages(sizes, levels.tolist(), lengths.tolist(), max_rows, 8 * limit, 1 << 60)
     assert fences[0, : pages + 1].tolist() == expected
@@ -200,9 +176,7 @@ def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, lon
 def test_too_many_pages_is_a_status() -> None:
     fences = np.zeros((4, 3), np.int64)
     none = np.zeros(0, np.uint8)
-    result = pagination.paginate(
-        none, 8, none, 8, 10, 0, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, *fences
-    )
+    result = pagination.paginate(NO_ROWS, NO_ROWS, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, *fences)
     assert result == pagination.TOO_MANY_PAGES
 
 
@@ -262,6 +236,7 @@ def test_packed_list_levels(
     width = 1 if optional + element_optional == 0 else 2
     repetition = np.full((total + count) // 8 + lists.PADDING, 0xAA, np.uint8)
     definition = np.full((total + count) * width // 8 + lists.PADDING, 0xAA, np.uint8)
+    row_levels, row_slots = np.zeros((2, count + 1), np.int64)
     levels = lists.pack_list_levels(
         bitmap(valid, offset) if list_nulls and optional else none,
         offset,
@@ -277,6 +252,8 @@ def test_packed_list_levels(
         width,
         repetition,
         definition,
+        row_levels,
+        row_slots,
     )
     expected = naive_list_levels(spans.tolist(), valid.tolist(), optional, elements.tolist(), element_optional)
     assert levels == len(expected[0])
@@ -290,29 +267,8 @@ def test_packed_list_levels(
             part = expected[1][starts[page] : starts[page + 1]]
             assert counted[page].tolist() == [part.count(level) for level in range(4)]
     rows = np.flatnonzero(np.array(expected[0]) == 0)
-    fences = np.zeros((4, count + 3), np.int64)
-    pages = pagination.paginate(
-        repetition,
-        1,
-        definition,
-        width,
-        levels,
-        optional + 1,
-        none,
-        0,
-        offsets[:0],
-        1,
-        1,
-        7,
-        1 << 60,
-        1 << 60,
-        count,
-        *fences,
-    )
-    starts = [*range(0, count, 7), count] if count else [0]
-    assert fences[0, : pages + 1].tolist() == starts
-    assert fences[1, : pages + 1].tolist() == [int(rows[r]) if r < count else levels for r in starts]
-    assert fences[2, : pages + 1].tolist() == [int(spans[:r].sum()) for r in starts]
+    assert row_levels.tolist() == [*rows, levels]
+    assert row_slots.tolist() == [0, *np.cumsum(spans).tolist()]
 
 
 @pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [0, 100, 2, 8]])
@@ -320,7 +276,10 @@ def test_wrong_list_offsets_are_a_status(offsets: list[int]) -> None:
     none = np.zeros(0, np.uint8)
     out = np.zeros(100, np.uint8)
     array = np.array(offsets, np.int32)
-    assert lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy()) == lists.INVALID_OFFSETS
+    rows = np.zeros((2, 4), np.int64)
+    assert (
+        lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy(), *rows) == lists.INVALID_OFFSETS
+    )
 
 
 def test_hidden_values_are_a_status() -> None:
@@ -328,4 +287,7 @@ def test_hidden_values_are_a_status() -> None:
     out = np.zeros(100, np.uint8)
     array = np.array([0, 2, 5], np.int32)
     valid = np.array([0b01], np.uint8)
-    assert lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy()) == lists.HIDDEN_VALUES
+    rows = np.zeros((2, 3), np.int64)
+    assert (
+        lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy(), *rows) == lists.HIDDEN_VALUES
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, inlined, kernel, store_u64
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, store_u64
 from colwriter.kernels.bits import ALL, bits_at
 
 # Readable bytes that must follow the last level.
@@ -71,8 +71,13 @@ def pack_list_levels(
     width: Int,
     repetition: Bytes,
     definition: Bytes,
+    row_levels: Int64s,
+    row_slots: Int64s,
 ) -> Int:
     """Levels of ``count`` lists; returns how many, or a negative status (see ``shredding.expand_lists``).
+
+    ``row_levels`` and ``row_slots`` int64[count + 1] take the first level of each list, and its first element (counted
+    from the first of all), and the ends of the last list.
 
     ``optional`` and ``element_optional``: 0 or 1, what the list and its element add to definition levels if they are
     not null. An empty bitmap means that all are valid. ``repetition`` takes one bit a level, ``definition`` ``width``
@@ -95,6 +100,7 @@ def pack_list_levels(
     d_pending = np.uint64(0)
     d_filled = np.int64(0)
     levels = np.int64(0)
+    origin = np.int64(offsets[0])
     i = np.int64(0)
     while i < count:  # at most seven bits wait here
         start = np.int64(offsets[i])
@@ -119,9 +125,14 @@ def pack_list_levels(
             r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled)
             d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, k * width)
             d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled)
+            for j in range(k):
+                row_levels[i + j] = levels + j
+                row_slots[i + j] = start - origin
             levels += k
             i += k
             continue
+        row_levels[i] = levels
+        row_slots[i] = start - origin
         valid = np.uint64(optional)
         if len(validity) > 0:
             bit = bit_offset + i
@@ -175,4 +186,6 @@ def pack_list_levels(
         i += 1
     store_u64(repetition, r_to, r_pending)
     store_u64(definition, d_to, d_pending)
+    row_levels[count] = levels
+    row_slots[count] = np.int64(offsets[count]) - origin
     return levels

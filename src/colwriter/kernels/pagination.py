@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, inlined, kernel, load_u64, popcount
-from colwriter.kernels.bits import ALL, bits_at
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, kernel, load_u64, popcount
 
 BLOCK_ROWS = 8192
 TOO_MANY_PAGES = -1
@@ -37,93 +36,31 @@ def count_valid(bitmap: Bytes, start: Int, end: Int) -> Int:
     return total
 
 
-@inlined
-def _row_start(repetition: Bytes, width: Int, level: Int, num_levels: Int, rows: Int) -> Int:
-    """The level at which the ``rows``-th row after the one that starts at ``level`` starts."""
-    position = level + 1
-    if width == 1:
-        while position < num_levels:
-            if rows > 4096 and position & 7 == 0 and position + 4096 <= num_levels:
-                # All of the next 4096 levels may start a row: count them without looking where, which vectorises.
-                block = repetition[position >> 3 : (position >> 3) + 512]
-                repeated = np.int64(0)
-                for k in range(64):
-                    repeated += popcount(load_u64(block, 8 * k))
-                rows -= 4096 - repeated
-                position += 4096
-                continue
-            count = min(np.int64(64), num_levels - position, 64 - (position & 7))
-            starts = ~bits_at(repetition, position) & (ALL >> np.uint64(64 - count))
-            found = popcount(starts)
-            if found < rows:
-                rows -= found
-                position += count
-                continue
-            for _ in range(rows - 1):
-                starts &= starts - np.uint64(1)
-            return position + count_trailing_zeros(starts)
-        return num_levels
-    while position < num_levels:
-        block = repetition[position : min(position + 256, num_levels)]
-        starts_in_block = np.uint16(0)
-        for i in range(len(block)):
-            starts_in_block = np.uint16(starts_in_block + np.uint16(block[i] == 0))
-        if np.int64(starts_in_block) < rows:
-            rows -= np.int64(starts_in_block)
-            position += len(block)
-            continue
-        for i in range(len(block)):
-            if block[i] == 0:
-                rows -= 1
-                if rows == 0:
-                    return position + i
-    return num_levels
+@kernel
+def locate_rows(
+    repetition: Bytes, definition: Bytes, num_levels: Int, slot_level: Int, row_levels: Int64s, row_slots: Int64s
+) -> None:
+    """The first level and the first slot of each row, and the end of the last one: int64[rows + 1] each.
 
-
-@inlined
-def _count_slots(definition: Bytes, width: Int, slot_level: Int, start: Int, end: Int) -> Int:
-    """How many of the levels belong to a slot of the leaf array: those of at least ``slot_level``."""
-    total = np.int64(0)
-    if width == 1:
-        return count_valid(definition, start, end)
-    if width == 2:
-        even = np.uint64(0x5555555555555555)
-        while start < end:
-            if start & 3 == 0 and start + 4096 <= end:
-                block = definition[start >> 2 : (start >> 2) + 1024]
-                for k in range(128):
-                    word = load_u64(block, 8 * k)
-                    high = word >> np.uint64(1)
-                    slots = (word | high if slot_level == 1 else high if slot_level == 2 else word & high) & even
-                    total += popcount(slots)
-                start += 4096
-                continue
-            word = bits_at(definition, 2 * start)
-            high = word >> np.uint64(1)
-            slots = (word | high if slot_level == 1 else high if slot_level == 2 else word & high) & even
-            count = min(np.int64(32), end - start, 32 - (start & 3))
-            total += popcount(slots & (ALL >> np.uint64(64 - 2 * count)))
-            start += count
-        return total
-    least = np.uint8(slot_level)  # compared in eight bits, not widened
-    while start < end:
-        block = definition[start : min(start + 32768, end)]
-        count = np.uint16(0)
-        for i in range(len(block)):
-            count = np.uint16(count + np.uint16(block[i] >= least))
-        total += np.int64(count)
-        start += 32768
-    return total
+    ``repetition`` and ``definition`` uint8; a level of at least ``slot_level`` has a slot of the leaf array.
+    """
+    row = 0
+    slot = np.int64(0)
+    least = np.uint8(slot_level)
+    for i in range(num_levels):
+        if repetition[i] == 0:
+            row_levels[row] = i
+            row_slots[row] = slot
+            row += 1
+        slot += np.int64(definition[i] >= least)
+    row_levels[row] = num_levels
+    row_slots[row] = slot
 
 
 @kernel
 def paginate(
-    repetition: Bytes,
-    repetition_width: Int,
-    definition: Bytes,
-    definition_width: Int,
-    num_levels: Int,
-    slot_level: Int,
+    row_levels: Int64s,
+    row_slots: Int64s,
     validity: Bytes,
     bit_offset: Int,
     offsets: Array,
@@ -141,14 +78,12 @@ def paginate(
     """Cut the rows from ``rows[0]`` on into pages; returns their number.
 
     ``rows``, ``levels``, ``slots``, ``values`` int64: the first of each in each page, then the end of the last page.
-    Element 0 of each is where to start. If ``repetition`` is empty every row is one level, and one slot of the leaf
-    array; if not, the levels whose ``definition`` is at least ``slot_level`` are slots. A ``*_width`` is the bits that
-    a level takes in the array, 1, 2 or 8.
-    Values are the valid slots (``validity`` may be empty: all). A level takes ``level_bits``, a value
-    ``value_bits`` and, where ``offsets`` is not empty, the bytes between its slot's offsets. Cutting stops before the
-    row that holds value ``stop_value``.
+    Element 0 of each is where to start. ``row_levels`` and ``row_slots`` int64[rows + 1] say where rows start; if they
+    are empty, every row is one level and one slot. Values are the valid slots (``validity`` may be empty: all). A level
+    takes ``level_bits``, a value ``value_bits`` and, where ``offsets`` is not empty, the bytes between its slot's
+    offsets. Cutting stops before the row that holds value ``stop_value``.
     """
-    nested = len(repetition) > 0
+    nested = len(row_levels) > 0
     page = 0
     row = rows[0]
     while row < num_rows:
@@ -162,11 +97,8 @@ def paginate(
         step = np.int64(BLOCK_ROWS)
         while row < num_rows and row - first_row < max_rows:
             step = min(step, num_rows - row, max_rows - (row - first_row))
-            next_level = level + step
-            next_slot = slot + step
-            if nested:
-                next_level = _row_start(repetition, repetition_width, level, num_levels, step)
-                next_slot = slot + _count_slots(definition, definition_width, slot_level, level, next_level)
+            next_level = row_levels[row + step] if nested else row + step
+            next_slot = row_slots[row + step] if nested else row + step
             next_value = value + next_slot - slot
             if len(validity) > 0:
                 next_value = value + count_valid(validity, bit_offset + slot, bit_offset + next_slot)
