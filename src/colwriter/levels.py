@@ -174,7 +174,7 @@ class _Shredder:
         padding = kernels.lists.PADDING
         repetition = self.arena.take(most // 8 + padding)
         definition = self.arena.take(most * width // 8 + padding)
-        rows = self.arena.take(levels.count + 1, np.int64), self.arena.take(levels.count + 1, np.int64)
+        row_levels = self.arena.take(levels.count + 1, np.int64)
         lists = levels.valid or _ALL_VALID
         elements = (_validity(values) if element.nullable else None) or _ALL_VALID
         count = kernels.lists.pack_list_levels(
@@ -190,13 +190,15 @@ class _Shredder:
             width,
             repetition,
             definition,
-            *rows,
+            row_levels,
         )
         child = values.slice(int(offsets[0]), span)
         if count < 0 or (child.null_count and not element.nullable):
             return None
         inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
         valid = (_validity(child) if element.nullable else None) or _ALL_VALID
+        rows = row_levels, self.arena.take(levels.count + 1, np.int64)
+        np.subtract(offsets, offsets[0], out=rows[1])
         packed = Levels(_frozen(repetition), 1), Levels(_frozen(definition), width)
         return _leaf_column(next(self.columns), child, inner, rows, *packed, valid)
 

@@ -236,7 +236,7 @@ def test_packed_list_levels(
     width = 1 if optional + element_optional == 0 else 2
     repetition = np.full((total + count) // 8 + lists.PADDING, 0xAA, np.uint8)
     definition = np.full((total + count) * width // 8 + lists.PADDING, 0xAA, np.uint8)
-    row_levels, row_slots = np.zeros((2, count + 1), np.int64)
+    row_levels = np.zeros(count + 1, np.int64)
     levels = lists.pack_list_levels(
         bitmap(valid, offset) if list_nulls and optional else none,
         offset,
@@ -253,7 +253,6 @@ def test_packed_list_levels(
         repetition,
         definition,
         row_levels,
-        row_slots,
     )
     expected = naive_list_levels(spans.tolist(), valid.tolist(), optional, elements.tolist(), element_optional)
     assert levels == len(expected[0])
@@ -268,7 +267,6 @@ def test_packed_list_levels(
             assert counted[page].tolist() == [part.count(level) for level in range(4)]
     rows = np.flatnonzero(np.array(expected[0]) == 0)
     assert row_levels.tolist() == [*rows, levels]
-    assert row_slots.tolist() == [0, *np.cumsum(spans).tolist()]
 
 
 @pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [0, 100, 2, 8]])
@@ -276,9 +274,9 @@ def test_wrong_list_offsets_are_a_status(offsets: list[int]) -> None:
     none = np.zeros(0, np.uint8)
     out = np.zeros(100, np.uint8)
     array = np.array(offsets, np.int32)
-    rows = np.zeros((2, 4), np.int64)
+    rows = np.zeros(4, np.int64)
     assert (
-        lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy(), *rows) == lists.INVALID_OFFSETS
+        lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy(), rows) == lists.INVALID_OFFSETS
     )
 
 
@@ -287,7 +285,5 @@ def test_hidden_values_are_a_status() -> None:
     out = np.zeros(100, np.uint8)
     array = np.array([0, 2, 5], np.int32)
     valid = np.array([0b01], np.uint8)
-    rows = np.zeros((2, 3), np.int64)
-    assert (
-        lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy(), *rows) == lists.HIDDEN_VALUES
-    )
+    rows = np.zeros(3, np.int64)
+    assert lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy(), rows) == lists.HIDDEN_VALUES

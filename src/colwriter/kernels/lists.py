@@ -72,12 +72,10 @@ def pack_list_levels(
     repetition: Bytes,
     definition: Bytes,
     row_levels: Int64s,
-    row_slots: Int64s,
 ) -> Int:
     """Levels of ``count`` lists; returns how many, or a negative status (see ``shredding.expand_lists``).
 
-    ``row_levels`` and ``row_slots`` int64[count + 1] take the first level of each list, and its first element (counted
-    from the first of all), and the ends of the last list.
+    ``row_levels`` int64[count + 1] takes the first level of each list, and the end of the last one.
 
     ``optional`` and ``element_optional``: 0 or 1, what the list and its element add to definition levels if they are
     not null. An empty bitmap means that all are valid. ``repetition`` takes one bit a level, ``definition`` ``width``
@@ -100,7 +98,6 @@ def pack_list_levels(
     d_pending = np.uint64(0)
     d_filled = np.int64(0)
     levels = np.int64(0)
-    origin = np.int64(offsets[0])
     i = np.int64(0)
     while i < count:  # at most seven bits wait here
         start = np.int64(offsets[i])
@@ -125,14 +122,13 @@ def pack_list_levels(
             r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled)
             d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, k * width)
             d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled)
-            for j in range(k):
-                row_levels[i + j] = levels + j
-                row_slots[i + j] = start - origin
+            of_run = row_levels[i : i + k]  # a slice has no negative index: the loop vectorises
+            for j in range(len(of_run)):
+                of_run[j] = levels + j
             levels += k
             i += k
             continue
         row_levels[i] = levels
-        row_slots[i] = start - origin
         valid = np.uint64(optional)
         if len(validity) > 0:
             bit = bit_offset + i
@@ -187,5 +183,4 @@ def pack_list_levels(
     store_u64(repetition, r_to, r_pending)
     store_u64(definition, d_to, d_pending)
     row_levels[count] = levels
-    row_slots[count] = np.int64(offsets[count]) - origin
     return levels
