@@ -53,14 +53,20 @@ MEMORY_FOLDER = Path("/dev/shm")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A workload and a codec."""
+    """A workload, a codec, and whether a column is one page (parquet-cpp's benchmark) or has 20 000 rows a page."""
 
     workload: str
     codec: str = "none"
+    one_page: bool = False
 
     @property
     def name(self) -> str:
-        return self.workload if self.codec == "none" else f"{self.workload} {self.codec}"
+        name = self.workload if self.codec == "none" else f"{self.workload} {self.codec}"
+        return f"{name} one page" if self.one_page else name
+
+    @property
+    def page_rows(self) -> int:
+        return 1 << 40 if self.one_page else 20_000
 
     @property
     def compression_level(self) -> int | None:
@@ -71,7 +77,14 @@ class Case:
         return self.workload == SEED
 
 
-CASES = {case.name: case for case in (Case(SEED), *(Case(w, c) for w in DENSE for c in ("none", "snappy", "zstd")))}
+CASES = {
+    case.name: case
+    for case in (
+        Case(SEED),
+        Case(SEED, one_page=True),
+        *(Case(w, c) for w in DENSE for c in ("none", "snappy", "zstd")),
+    )
+}
 
 # A pa.BufferOutputStream, or the path of a file.
 Written = Any
@@ -89,12 +102,12 @@ def contents(written: Written) -> bytes:
 
 
 def _colwriter(table: pa.Table, case: Case) -> Write:
-    options = write_options(case.workload, case.codec, table.num_rows)
+    options = write_options(case.workload, case.codec, table.num_rows) | {"max_rows_per_page": case.page_rows}
     return lambda: write_table(table, compression_level=case.compression_level, **options)
 
 
 def _pyarrow(table: pa.Table, case: Case) -> Write:
-    options = write_options(case.workload, case.codec, table.num_rows)
+    options = write_options(case.workload, case.codec, table.num_rows) | {"max_rows_per_page": case.page_rows}
 
     def write() -> Written:
         sink = pa.BufferOutputStream()
@@ -132,6 +145,7 @@ def _arro3(table: pa.Table, case: Case) -> Write:
             sink,
             compression=codec,
             dictionary_enabled=not case.plain,
+            data_page_row_count_limit=case.page_rows,
             max_row_group_size=table.num_rows,
             skip_arrow_metadata=True,
         )

@@ -267,8 +267,8 @@ def _require(writer: str) -> None:
 
 
 def test_cases() -> None:
-    assert list(peers.CASES)[:4] == ["seed", "dense-10", "dense-10 snappy", "dense-10 zstd"]
-    assert len(peers.CASES) == 10
+    assert list(peers.CASES)[:5] == ["seed", "seed one page", "dense-10", "dense-10 snappy", "dense-10 zstd"]
+    assert len(peers.CASES) == 11
 
 
 @pytest.mark.parametrize("case", ["seed", "dense-1000", "dense-10 snappy", "dense-10 zstd"])
