@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import threading
 from pathlib import Path
 
 import duckdb
@@ -450,26 +449,3 @@ class TestParquetWriter:
         for name in ("None", "none", None):
             metadata = cw.write_table(TABLE, io.BytesIO(), size_statistics_level=name)
             assert metadata.row_groups[0].columns[0].meta_data.size_statistics is None
-
-    def test_writers_in_threads(self) -> None:
-        rng = np.random.default_rng(0)
-        tables = [pa.table({"a": rng.integers(0, 50, 60_000), "s": [str(v) for v in rng.integers(0, 9999, 60_000)]})]
-        tables.append(pa.table({"a": rng.integers(0, 2**60, 60_000), "s": ["x" * (v % 20) for v in range(60_000)]}))
-        expected = []
-        for table in tables:
-            cw.write_table(table, sink := io.BytesIO())
-            expected.append(sink.getvalue())
-        wrong = []
-
-        def work(which: int) -> None:
-            for _ in range(5):
-                cw.write_table(tables[which], sink := io.BytesIO())
-                if sink.getvalue() != expected[which]:
-                    wrong.append(which)
-
-        threads = [threading.Thread(target=work, args=(k % 2,)) for k in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not wrong

@@ -55,7 +55,7 @@ def test_column_index(rows: list, kind: str) -> None:
     table = pages(num_levels, num_values)
     bounds = ByteArrayBounds(minima, maxima, False)
     encoded = column_index(table, bounds, Histograms(repetition, definition))
-    order = bounds.of_pages()[2]
+    order = bounds.of_pages(table.num_values == 0)[2]
     low, high = iter(minima), iter(maxima)
     expected = ColumnIndex(
         null_pages=tuple(r[0] for r in rows),
@@ -84,15 +84,19 @@ def test_column_index(rows: list, kind: str) -> None:
     ],
 )
 def test_boundary_order(minima: list[int], maxima: list[int], order: BoundaryOrder) -> None:
-    assert NumberBounds(np.array(minima, np.int64), np.array(maxima, np.int64), "<i8").of_pages()[2] == order
+    pages = np.zeros(len(minima), np.bool_)
+    assert NumberBounds(np.array(minima, np.int64), np.array(maxima, np.int64), "<i8").of_pages(pages)[2] == order
     texts = [[b"%03d" % (v + 100) for v in values] for values in (minima, maxima)]
-    assert ByteArrayBounds(*texts, True).of_pages()[2] == order
+    assert ByteArrayBounds(*texts, True).of_pages(pages)[2] == order
 
 
 def test_bounds_are_stored_little_endian() -> None:
     bounds = NumberBounds(np.array([-1, 2]), np.array([1, 256]), "<i4")
-    minima, maxima, _ = bounds.of_pages()
-    assert minima == [b"\xff\xff\xff\xff", b"\x02\0\0\0"]
-    assert maxima == [b"\x01\0\0\0", b"\0\x01\0\0"]
+    stored = b"\xff\xff\xff\xff", b"\x02\0\0\0"
+    minima, maxima, _ = bounds.of_pages(np.zeros(2, np.bool_))
+    assert minima == b"\x19\x28" + b"".join(b"\x04" + v for v in stored)
+    assert maxima == b"\x19\x28\x04\x01\0\0\0\x04\0\x01\0\0"
+    minima, _, _ = bounds.of_pages(np.array([False, True, False]))
+    assert minima == b"\x19\x38\x04\xff\xff\xff\xff\x00\x04\x02\0\0\0"
     least, greatest = bounds.of_chunk()
     assert (least.value, greatest.value) == (b"\xff\xff\xff\xff", b"\0\x01\0\0")

@@ -6,6 +6,7 @@ out pieces of one block, is reset when a column chunk is written, and grows to w
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,9 +24,10 @@ MAX_RETAINED = 256 << 20
 
 
 class Arena:
-    """A bump allocator. What ``take`` returned is valid until ``reset``; it is not initialised."""
+    """A bump allocator, for the threads of one column. What ``take`` gives lasts until ``reset``."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._block = _aligned(FIRST_BLOCK)
         self._used = 0
         self._spilled = 0
@@ -33,14 +35,15 @@ class Arena:
     def take(self, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """``count`` items of ``dtype``, aligned to 64 bytes."""
         size = count * np.dtype(dtype).itemsize
-        end = self._used + size
-        if end > len(self._block):
+        with self._lock:
+            start = self._used
+            end = start + size
+            if end <= len(self._block):
+                self._used = -(-end // ALIGNMENT) * ALIGNMENT
+                return self._block[start:end].view(dtype)
             # The block stays as it is, since arrays of it are in use; the next one has room for all.
             self._spilled += size + ALIGNMENT
-            return _aligned(size)[:size].view(dtype)
-        piece = self._block[self._used : end].view(dtype)
-        self._used = -(-end // ALIGNMENT) * ALIGNMENT
-        return piece
+        return _aligned(size)[:size].view(dtype)
 
     def reset(self) -> None:
         """Take all pieces back."""
@@ -58,6 +61,16 @@ def _aligned(size: int) -> NDArray[np.uint8]:
 
 _lock = threading.Lock()
 _free: list[Arena] = []
+
+
+def _forget() -> None:
+    """After a fork, another thread of the parent may hold the lock for ever."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def take_arena() -> Arena:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from colwriter import thrift
 from colwriter.arena import Arena
-from colwriter.compression import compress, make_codec
+from colwriter.compression import make_compression
 from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings import plain
 from colwriter.encodings.dictionary import Dictionary
@@ -30,6 +31,7 @@ from colwriter.metadata import (
 from colwriter.options import ColumnOptions, SizeStatisticsLevel, WriterOptions
 from colwriter.page_index import ByteArrayBounds, NumberBounds, PageBounds, column_index, offset_index
 from colwriter.pages import (
+    EncodedLevels,
     EncodedValues,
     PageLimits,
     Pages,
@@ -38,12 +40,14 @@ from colwriter.pages import (
     paginate,
     value_lead,
 )
+from colwriter.parallel import pool
 from colwriter.schema import ColumnDescriptor
 from colwriter.statistics import chunk_statistics, size_statistics
 
 __all__ = ["EncodedChunk", "encode_column_chunk"]
 
 Int64s = NDArray[np.int64]
+_BothLevels = tuple[EncodedLevels, EncodedLevels]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +107,11 @@ class _Segment:
     framed: FramedPages
 
 
-def encode_column_chunk(leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, arena: Arena) -> EncodedChunk:
+def encode_column_chunk(
+    leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, arena: Arena, threads: int = 1
+) -> EncodedChunk:
     """Encode a leaf: dictionary pages first, if a dictionary pays, then PLAIN ones for the rest."""
-    writer = _ChunkWriter(leaf, options, column, arena)
+    writer = _ChunkWriter(leaf, options, column, arena, threads)
     dictionary, segments = writer.segments()
     pages = _join([segment.pages for segment in segments])
     value_bytes = _concatenate([segment.values.value_bytes for segment in segments])
@@ -151,6 +157,7 @@ class _ChunkWriter:
     options: WriterOptions
     column: ColumnOptions
     arena: Arena
+    threads: int
 
     @property
     def limits(self) -> PageLimits:
@@ -158,7 +165,8 @@ class _ChunkWriter:
 
     @property
     def format(self) -> PageFormat:
-        codec = make_codec(self.column.codec_name, self.column.compression_level) if self.column.codec_name else None
+        name, level = self.column.codec_name, self.column.compression_level
+        codec = make_compression(name, level) if name else None
         return PageFormat(self.options.data_page_version, codec, self.options.write_page_checksum)
 
     def segments(self) -> tuple[Dictionary | None, list[_Segment]]:
@@ -179,8 +187,7 @@ class _ChunkWriter:
         if done is None or done.rows[-1] < leaf.num_rows:
             variable = leaf.descriptor.physical_type is Type.BYTE_ARRAY
             pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done)
-            levels = encode_levels(leaf, pages, self.arena)
-            values = plain.encode(leaf, pages, value_lead(levels, pages), self.column.write_statistics, self.arena)
+            levels, values = self.encode(pages, plain.encode, leaf)
             segments.append(_Segment(pages, values, self.frame(pages, levels, values)))
         return dictionary, segments
 
@@ -191,15 +198,26 @@ class _ChunkWriter:
         pages = paginate(leaf, self.limits, bits, False, stop_value=dictionary.num_values)
         if len(pages) == 0:
             return None
-        levels = encode_levels(leaf, pages, self.arena)
-        lead = value_lead(levels, pages)
-        values = dictionary_encoding.encode(leaf, dictionary, pages, lead, self.column.write_statistics, self.arena)
+        levels, values = self.encode(pages, dictionary_encoding.encode, leaf, dictionary)
         if not dictionary_encoding.pays(leaf, dictionary, values, pages):
             return None
         return _Segment(pages, values, self.frame(pages, levels, values))
 
-    def frame(self, pages: Pages, levels: Any, values: EncodedValues) -> FramedPages:
-        return frame(self.leaf.descriptor.dotted_path, pages, levels, values, self.format)
+    def encode(self, pages: Pages, encode_values: Any, *source: Any) -> tuple[_BothLevels, EncodedValues]:
+        """Levels and values of the pages, side by side if there are threads for both."""
+        room = value_lead(self.leaf, pages)
+        if self.threads == 1:
+            levels = encode_levels(self.leaf, pages, self.arena)
+            return levels, encode_values(*source, pages, room, self.column.write_statistics, self.arena)
+        future = pool(self.threads).submit(encode_levels, self.leaf, pages, self.arena)
+        try:
+            values = encode_values(*source, pages, room, self.column.write_statistics, self.arena)
+        finally:
+            wait([future])  # it uses the arena
+        return future.result(), values
+
+    def frame(self, pages: Pages, levels: _BothLevels, values: EncodedValues) -> FramedPages:
+        return frame(self.leaf.descriptor.dotted_path, pages, levels, values, self.format, self.threads)
 
     def dictionary_page(self, dictionary: Dictionary | None) -> tuple[list[Any], int, int]:
         """The dictionary page: its parts, its size in the file, and that before compression, both with the header."""
@@ -207,7 +225,7 @@ class _ChunkWriter:
             return [], 0, 0
         page = dictionary.page.data
         form = self.format
-        body = page if form.codec is None else compress(form.codec, page)
+        body = page if form.codec is None else form.codec.compress(page)
         header = thrift.encode(
             PageHeader(
                 type=PageType.DICTIONARY_PAGE,

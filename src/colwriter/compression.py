@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -9,25 +11,40 @@ import pyarrow as pa
 
 from colwriter.errors import InvalidOptionError
 
-__all__ = ["compress", "make_codec"]
+__all__ = ["Compression", "make_compression"]
+
+_local = threading.local()
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """A codec of pyarrow, by its name there, and its level."""
+
+    name: str
+    level: int | None
+
+    def compress(self, data: Any) -> memoryview:
+        """The compressed bytes of one page."""
+        # A memoryview of the buffer itself has the length from before it was cut to size; a slice has the right one.
+        return memoryview(self._codec().compress(data).slice()).cast("B")
+
+    def _codec(self) -> pa.Codec:
+        """This thread's own: gzip's keeps the state of the compressor, which two threads would share."""
+        codecs: dict[Compression, pa.Codec] = _local.__dict__.setdefault("codecs", {})
+        if self not in codecs:
+            codecs[self] = pa.Codec(self.name, compression_level=self.level)
+        return codecs[self]
 
 
 @lru_cache(maxsize=64)
-def make_codec(name: str, level: int | None) -> pa.Codec:
+def make_compression(name: str, level: int | None) -> Compression:
     """The codec of that pyarrow name; raises ``InvalidOptionError`` for a level that it does not have."""
     if not pa.Codec.is_available(name):
         raise InvalidOptionError(f"compression: {name} is not part of this build of pyarrow")
-    if level is None:
-        return pa.Codec(name)
-    if not pa.Codec.supports_compression_level(name):
-        raise InvalidOptionError(f"compression_level: {name} has no levels, found {level}")
-    low, high = pa.Codec.minimum_compression_level(name), pa.Codec.maximum_compression_level(name)
-    if not low <= level <= high:
-        raise InvalidOptionError(f"compression_level: {name} has levels {low} to {high}, found {level}")
-    return pa.Codec(name, compression_level=level)
-
-
-def compress(codec: pa.Codec, data: Any) -> memoryview:
-    """The compressed bytes of one page."""
-    # A memoryview of the buffer itself has the length from before it was cut to size; a slice has the right one.
-    return memoryview(codec.compress(data).slice()).cast("B")
+    if level is not None:
+        if not pa.Codec.supports_compression_level(name):
+            raise InvalidOptionError(f"compression_level: {name} has no levels, found {level}")
+        low, high = pa.Codec.minimum_compression_level(name), pa.Codec.maximum_compression_level(name)
+        if not low <= level <= high:
+            raise InvalidOptionError(f"compression_level: {name} has levels {low} to {high}, found {level}")
+    return Compression(name, level)

@@ -8,17 +8,17 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.compact import Records
-from colwriter.compression import compress
+from colwriter.compression import Compression
 from colwriter.errors import InvalidDataError
 from colwriter.metadata import Encoding
 from colwriter.pages import MAX_HEADER, EncodedLevels, EncodedValues, Pages
+from colwriter.parallel import pool
 
-__all__ = ["FramedPages", "PageFormat", "checksum", "frame"]
+__all__ = ["FramedPages", "PageFormat", "Pieces", "checksum", "frame"]
 
 Int64s = NDArray[np.int64]
 # Page sizes are int32 in the page header.
@@ -30,13 +30,22 @@ class PageFormat:
     """How pages are written: data page ``version`` 1 or 2, compressed if there is a ``codec``, with a CRC or not."""
 
     version: int
-    codec: pa.Codec | None
+    codec: Compression | None
     checksums: bool
 
 
 @dataclass(frozen=True, slots=True)
+class Pieces:
+    """Pieces ``data[starts[i]:ends[i]]`` of a buffer that follow one another in the file."""
+
+    data: NDArray[np.uint8]
+    starts: Int64s
+    ends: Int64s
+
+
+@dataclass(frozen=True, slots=True)
 class FramedPages:
-    """Pages as they stand in the file: ``parts`` follow one another, and page i is ``sizes[i]`` of their bytes.
+    """Pages as they stand in the file: ``parts`` (bytes or ``Pieces``) follow one another; page i takes ``sizes[i]``.
 
     ``sizes`` hold the header; ``uncompressed_size`` is that of all pages, headers too.
     """
@@ -47,13 +56,18 @@ class FramedPages:
 
 
 def frame(
-    path: str, pages: Pages, levels: tuple[EncodedLevels, EncodedLevels], values: EncodedValues, form: PageFormat
+    path: str,
+    pages: Pages,
+    levels: tuple[EncodedLevels, EncodedLevels],
+    values: EncodedValues,
+    form: PageFormat,
+    threads: int = 1,
 ) -> FramedPages:
     """Put levels before values, compress, and put headers before bodies.
 
     Data page V1 compresses levels and values together. V2 compresses the values alone, and only where that makes them
     smaller (parquet.thrift, ``DataPageHeaderV2.is_compressed``). Raises ``InvalidDataError`` for a page, that is a row,
-    of more than 2 GiB in column ``path``.
+    of more than 2 GiB in column ``path``. Pages are compressed by ``threads`` threads.
     """
     repetition, definition = levels
     bodies = np.empty(len(pages), np.int64)
@@ -78,7 +92,7 @@ def frame(
         raw = _slices(memory, bodies, raw_ends)
         contents = _slices(memory, raw_ends, values.ends)
         if form.codec is not None:
-            contents, smaller = _compress(contents, form.codec, keep_larger=form.version == 1)
+            contents, smaller = _compress(contents, form.codec, threads, keep_larger=form.version == 1)
             is_compressed[smaller] = 1
             compressed = raw_ends - bodies + np.array([len(content) for content in contents], np.int64)
         if form.checksums:
@@ -104,8 +118,9 @@ def frame(
         suffixes[:, 0] = 0x12 - is_compressed  # a bool is in the type of its field header: 1 true, 2 false
     starts = records.write_headers(fields, suffixes, headers, ends)
     header_sizes = ends - starts
+    parts: list[Any]
     if form.codec is None:
-        parts = _slices(memory, starts, values.ends)
+        parts = [Pieces(values.data, starts, values.ends)]
     else:
         pieces = zip(_slices(headers.data, starts, ends), raw, contents, strict=True)
         parts = [piece for page in pieces for piece in page if len(piece)]
@@ -128,11 +143,13 @@ def _slices(memory: memoryview, starts: Int64s, ends: Int64s) -> list[Any]:
     return [memory[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
-def _compress(contents: list[Any], codec: pa.Codec, *, keep_larger: bool) -> tuple[list[Any], list[int]]:
+def _compress(
+    contents: list[Any], codec: Compression, threads: int, *, keep_larger: bool
+) -> tuple[list[Any], list[int]]:
     """The compressed contents, and which are compressed: without ``keep_larger``, only those that get smaller."""
     results, smaller = [], []
-    for page, content in enumerate(contents):
-        squeezed = compress(codec, content)
+    apply = map if threads == 1 else pool(threads).map
+    for page, (content, squeezed) in enumerate(zip(contents, apply(codec.compress, contents), strict=True)):
         if keep_larger or len(squeezed) < len(content):
             smaller.append(page)
             content = squeezed

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from colwriter.errors import InvalidOptionError
 from colwriter.metadata import CompressionCodec, Encoding, SortingColumn
+from colwriter.parallel import available_threads
 
 __all__ = ["ColumnOptions", "SizeStatisticsLevel", "WriterOptions"]
 
@@ -180,6 +181,7 @@ class WriterOptions:
     write_page_checksum: bool
     use_compliant_nested_type: bool
     sorting_columns: tuple[SortingColumn, ...] | None
+    max_threads: int
     _codec: PerColumn[str]
     _level: PerColumn[int | None]
     _dictionary: PerColumn[bool]
@@ -242,6 +244,8 @@ def _read_keywords(
     write_page_checksum: bool = False,
     sorting_columns: Sequence[Any] | None = None,
     use_compliant_nested_type: bool = True,
+    use_threads: bool = True,
+    max_threads: object = None,
     **others: object,
 ) -> WriterOptions:
     """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
@@ -262,6 +266,7 @@ def _read_keywords(
         write_page_checksum=bool(write_page_checksum),
         use_compliant_nested_type=bool(use_compliant_nested_type),
         sorting_columns=_parse_sorting(sorting_columns),
+        max_threads=_positive("max_threads", max_threads, available_threads(), 1 << 10) if use_threads else 1,
         _codec=_per_column("compression", compression, "none", _parse_codec),
         _level=_per_column("compression_level", compression_level, None, _parse_level),
         _dictionary=_names("use_dictionary", use_dictionary),

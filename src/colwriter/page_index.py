@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colwriter.compact import BOOL, STRUCT, Records, binary_list, list_header, number_lists
+from colwriter.compact import BINARY, BOOL, STRUCT, Records, binary_list, list_header, number_lists
 from colwriter.metadata import BoundaryOrder
 from colwriter.pages import Histograms, Pages
 from colwriter.statistics import Bound, boundary_order, truncate_max, truncate_min
@@ -33,9 +33,24 @@ class NumberBounds:
             return None, None
         return Bound(self._bytes(self.minima.min()), True), Bound(self._bytes(self.maxima.max()), True)
 
-    def of_pages(self) -> tuple[list[bytes], list[bytes], BoundaryOrder]:
-        """Minima and maxima of the pages, and their order."""
-        return self._each(self.minima), self._each(self.maxima), boundary_order(self.minima, self.maxima)
+    def of_pages(self, null_pages: NDArray[np.bool_]) -> tuple[bytes, bytes, BoundaryOrder]:
+        """Fields 2 and 3 of the column index, minima and maxima of all pages, and their order."""
+        order = boundary_order(self.minima, self.maxima)
+        if len(self.minima) == len(null_pages):
+            return self._list(self.minima), self._list(self.maxima), order
+        return (
+            _binary_list(self._each(self.minima), null_pages),
+            _binary_list(self._each(self.maxima), null_pages),
+            order,
+        )
+
+    def _list(self, values: Int64s) -> bytes:
+        """A list<binary> of values of one width: each after its length."""
+        width = np.dtype(self.dtype).itemsize
+        table = np.empty((len(values), 1 + width), np.uint8)
+        table[:, 0] = width
+        table[:, 1:] = values.astype(self.dtype).view(np.uint8).reshape(-1, width)
+        return list_header(0x19, BINARY, len(values)) + table.tobytes()
 
     def _each(self, values: Int64s) -> list[bytes]:
         packed = values.astype(self.dtype)
@@ -59,11 +74,19 @@ class ByteArrayBounds:
             return None, None
         return truncate_min(min(self.minima), self.is_string), truncate_max(max(self.maxima), self.is_string)
 
-    def of_pages(self) -> tuple[list[bytes], list[bytes], BoundaryOrder]:
-        """Minima and maxima of the pages, and their order."""
+    def of_pages(self, null_pages: NDArray[np.bool_]) -> tuple[bytes, bytes, BoundaryOrder]:
+        """Fields 2 and 3 of the column index, minima and maxima of all pages, and their order."""
         minima = [truncate_min(value, self.is_string).value for value in self.minima]
         maxima = [truncate_max(value, self.is_string).value for value in self.maxima]
-        return minima, maxima, boundary_order(minima, maxima)
+        return _binary_list(minima, null_pages), _binary_list(maxima, null_pages), boundary_order(minima, maxima)
+
+
+def _binary_list(values: list[bytes], null_pages: NDArray[np.bool_]) -> bytes:
+    """The bounds of the pages that have some, and an empty one for each null page."""
+    if len(values) < len(null_pages):
+        rest = iter(values)
+        values = [b"" if null else next(rest) for null in null_pages.tolist()]
+    return binary_list(0x19, values)
 
 
 PageBounds = NumberBounds | ByteArrayBounds
@@ -75,15 +98,13 @@ def column_index(pages: Pages, bounds: PageBounds, histograms: Histograms | None
     A page without values is a null page, with empty bounds. The order is that of the bounds as they are stored.
     """
     null_pages = pages.num_values == 0
-    minima, maxima, order = bounds.of_pages()
-    if len(minima) < len(pages):
-        minima, maxima = _with_null_pages(minima, null_pages), _with_null_pages(maxima, null_pages)
+    minima, maxima, order = bounds.of_pages(null_pages)
     # A field header is the distance to the field before, and the type: 9 a list, 5 an i32.
     parts = [
         list_header(0x19, BOOL, len(pages)),
         np.where(null_pages, 1, 2).astype(np.uint8).tobytes(),
-        binary_list(0x19, minima),
-        binary_list(0x19, maxima),
+        minima,
+        maxima,
         bytes((0x15, order << 1)),
         _counts(pages, histograms),
     ]
@@ -98,11 +119,6 @@ def _counts(pages: Pages, histograms: Histograms | None) -> bytes:
     if histograms.repetition is None:
         return number_lists(null_counts, (0x29, histograms.definition))
     return number_lists(null_counts, (0x19, histograms.repetition), (0x19, histograms.definition))
-
-
-def _with_null_pages(values: list[bytes], null_pages: NDArray[np.bool_]) -> list[bytes]:
-    rest = iter(values)
-    return [b"" if null else next(rest) for null in null_pages.tolist()]
 
 
 @cache

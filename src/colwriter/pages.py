@@ -187,11 +187,6 @@ class EncodedLevels:
     starts: Int64s
 
     @property
-    def sizes(self) -> Int64s | int:
-        """Bytes in each page, with the length in front that data page V1 has."""
-        return kernels.framing.LENGTH_PREFIX + self.encoded_sizes if len(self.starts) else 0
-
-    @property
     def encoded_sizes(self) -> Int64s | int:
         """Bytes of the levels of each page."""
         return self.starts[1:] - self.starts[:-1] if len(self.starts) else 0
@@ -245,6 +240,11 @@ class EncodedValues:
     value_bytes: Int64s | None
 
 
-def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Int64s:
-    """Bytes to leave free before the values of each page."""
-    return np.full(len(pages), MAX_HEADER, np.int64) + levels[0].sizes + levels[1].sizes
+def value_lead(leaf: LeafColumn, pages: Pages) -> Int64s:
+    """Bytes to leave free before the values of each page: for its header, and the most that its levels can take."""
+    lead = np.full(len(pages), MAX_HEADER, np.int64)
+    for largest in (leaf.descriptor.max_repetition_level, leaf.descriptor.max_definition_level):
+        if largest:
+            bound = kernels.rle.hybrid_bound(pages.num_levels, 1, bit_width(largest))
+            lead += kernels.framing.LENGTH_PREFIX + bound
+    return lead

@@ -33,11 +33,19 @@ class ColumnDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class ParquetSchema:
-    """The schema of a file, both as the footer holds it and as the writer uses it."""
+    """The schema of a file, both as the footer holds it and as the writer uses it.
+
+    ``field_ends``: the number of leaf columns up to the end of each top-level field.
+    """
 
     arrow_schema: pa.Schema
     elements: tuple[SchemaElement, ...]
     columns: tuple[ColumnDescriptor, ...]
+    field_ends: tuple[int, ...]
+
+    def leaves(self, field: int) -> range:
+        """The numbers of the leaf columns of a top-level field."""
+        return range(self.field_ends[field - 1] if field else 0, self.field_ends[field])
 
 
 def is_list(arrow_type: pa.DataType) -> bool:
@@ -91,10 +99,12 @@ def parquet_schema(schema: pa.Schema, use_compliant_nested_type: bool = True) ->
     elements = [SchemaElement(name="schema", num_children=len(schema))]
     columns: list[ColumnDescriptor] = []
     root = _Place((), 0, 0, use_compliant_nested_type)
+    field_ends = []
     for field in schema:
         for part in _field(field, root):
             (elements if isinstance(part, SchemaElement) else columns).append(part)  # type: ignore[arg-type]
-    return ParquetSchema(schema, tuple(elements), tuple(columns))
+        field_ends.append(len(columns))
+    return ParquetSchema(schema, tuple(elements), tuple(columns), tuple(field_ends))
 
 
 def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator[SchemaElement | ColumnDescriptor]:

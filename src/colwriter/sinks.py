@@ -12,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from colwriter import kernels
 from colwriter.arena import give_arena_back, take_arena
 from colwriter.errors import InvalidOptionError
+from colwriter.framing import Pieces
 
 __all__ = ["Sink", "as_filesystem", "open_sink"]
 
@@ -32,7 +34,8 @@ class Sink:
         self._commit = commit
         self._rollback = rollback
         self._arena = take_arena()
-        self._buffer = self._arena.take(BUFFER_SIZE).data
+        self._buffer_array = self._arena.take(BUFFER_SIZE)
+        self._buffer = self._buffer_array.data
         self._waiting = 0
         self.position = 0
 
@@ -51,6 +54,21 @@ class Sink:
             self._waiting = size
         else:
             self._write_all(data)
+
+    def write_pieces(self, pieces: Pieces) -> None:
+        """Append the pieces of a buffer."""
+        size = int((pieces.ends - pieces.starts).sum())
+        if size < len(pieces.starts) * SMALL and size <= BUFFER_SIZE:
+            if self._waiting + size > BUFFER_SIZE:
+                self._flush()
+            self._waiting = kernels.framing.gather(
+                pieces.data, pieces.starts, pieces.ends, self._buffer_array, self._waiting
+            )
+            self.position += size
+            return
+        memory = pieces.data.data
+        for start, end in zip(pieces.starts.tolist(), pieces.ends.tolist(), strict=True):
+            self.write(memory[start:end])
 
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, 0

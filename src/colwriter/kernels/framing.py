@@ -48,3 +48,15 @@ def place_levels(
         if len(repetition_starts) > 0:
             start = _place(repetition, repetition_starts[page], repetition_starts[page + 1], prefixed, out, start)
         body_starts[page] = start
+
+
+@kernel
+def gather(data: Bytes, starts: Int64s, ends: Int64s, out: Bytes, to: Int) -> Int:
+    """Copy ``data[starts[i]:ends[i]]`` one after another to ``out[to:]``; returns the end."""
+    for i in range(len(starts)):
+        source = data[starts[i] : ends[i]]
+        target = out[to : to + len(source)]
+        for k in range(len(source)):
+            target[k] = source[k]
+        to += len(source)
+    return to

@@ -38,7 +38,7 @@ LEVEL_PADDING = 16
 INDEX_PADDING = 8
 
 
-def hybrid_bound(num_values: int, num_pages: int, bit_width: int) -> int:
+def hybrid_bound(num_values: Int, num_pages: int, bit_width: int) -> Int:
     """Bytes that ``num_values`` in ``num_pages`` pages can take at most, room for whole-word stores included."""
     return (num_values // 8 + num_pages) * bit_width + num_values // 64 + (num_pages + 1) * PAGE_SLACK
 

@@ -1,0 +1,138 @@
+"""Threads: the same bytes whatever their number, several writers at once, errors, and after a fork."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import colwriter as cw
+from colwriter import arena
+from colwriter.parallel import available_threads, in_order, pool
+
+ROWS = 60_000
+
+
+def table(seed: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    numbers = pa.array(rng.integers(0, 50, ROWS), mask=rng.random(ROWS) < 0.1)
+    offsets = np.sort(rng.integers(0, ROWS + 1, ROWS // 3)).astype(np.int32)
+    return pa.table(
+        {
+            "few": numbers.take(pa.array(rng.permutation(ROWS))),
+            "many": rng.integers(0, 2**60, ROWS),
+            "text": [str(v) for v in rng.integers(0, 9999, ROWS)],
+            "list": pa.concat_arrays(
+                [
+                    pa.ListArray.from_arrays(offsets, numbers),
+                    pa.array([None] * (ROWS - len(offsets) + 1), pa.list_(pa.int64())),
+                ]
+            ),
+        }
+    )
+
+
+def written(data: pa.Table, **options: object) -> bytes:
+    sink = io.BytesIO()
+    cw.write_table(data, sink, **options)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "brotli", "lz4", "zstd"])
+def test_bytes_do_not_depend_on_threads(codec: str) -> None:
+    data = table(1)
+    options = {"compression": codec, "row_group_size": 40_000, "write_page_checksum": True}
+    one = written(data, use_threads=False, **options)
+    for threads in (1, 2, 5):
+        assert written(data, max_threads=threads, **options) == one
+    assert pq.read_table(io.BytesIO(one)).equals(data)
+    for name in data.column_names:  # a single column has its threads for itself
+        column = data.select([name])
+        assert written(column, max_threads=3, **options) == written(column, use_threads=False, **options)
+
+
+# gzip's codec keeps the state of its compressor: one for all threads gave corrupt pages.
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+def test_writers_in_threads(codec: str) -> None:
+    tables = [table(seed) for seed in range(2)]
+    expected = [written(data, compression=codec) for data in tables]
+    wrong = []
+
+    def work(which: int) -> None:
+        for _ in range(5):
+            if written(tables[which], compression=codec) != expected[which]:
+                wrong.append(which)
+
+    threads = [threading.Thread(target=work, args=(k % 2,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_error_in_a_thread(tmp_path) -> None:
+    data = table(2)
+    schema = pa.schema(
+        [*data.schema, pa.field("bad", pa.int64(), nullable=False), data.schema.field("many").with_name("last")]
+    )
+    bad = pa.array([None] + [1] * (ROWS - 1))
+    broken = pa.Table.from_arrays([*data.columns, bad, data["many"]], schema=schema)
+    for _ in range(3):
+        with pytest.raises(cw.InvalidDataError, match=r"^bad: "):
+            cw.write_table(broken, tmp_path / "a.parquet", max_threads=4)
+        assert list(tmp_path.iterdir()) == []
+    assert pq.read_table(io.BytesIO(written(data, max_threads=4))).equals(data)
+
+
+def test_in_order_bounds_what_is_at_work() -> None:
+    lock, at_work, most = threading.Lock(), [0], [0]
+
+    def work(i: int, scratch: arena.Arena) -> int:
+        with lock:
+            at_work[0] += 1
+            most[0] = max(most[0], at_work[0])
+        scratch.take(100)[:] = i % 256
+        return i
+
+    results = []
+    for result in in_order(work, 50, 3):
+        results.append(result)
+        with lock:
+            at_work[0] -= 1
+    assert results == list(range(50))
+    assert most[0] <= 4
+
+
+def test_a_consumer_that_stops_gives_arenas_back() -> None:
+    arena.release_arenas()
+    for result in in_order(lambda i, scratch: i, 50, 3):
+        if result == 5:
+            break
+    free = [arena.take_arena() for _ in range(8)]
+    assert len({id(a) for a in free}) == 8
+
+
+def test_pools_are_shared() -> None:
+    assert pool(2) is pool(2)
+    assert available_threads() >= 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_after_fork() -> None:
+    """A child has none of its parent's threads, nor a lock that one of them held."""
+    data = table(3)
+    expected = written(data, max_threads=2)
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        same = written(data, max_threads=2) == expected
+        os._exit(0 if same else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
