@@ -165,6 +165,28 @@ class TestOutputs:
         cw.write_table(TABLE, sink)
         assert read(sink.data).equals(TABLE)
 
+    @pytest.mark.parametrize("answer", [0, -1, 10**9, "all", None])
+    def test_writes_that_go_nowhere(self, answer: object) -> None:
+        """A file that takes nothing must not be asked for ever, nor be taken for complete."""
+
+        class Strange(io.RawIOBase):
+            def write(self, data) -> object:
+                return answer
+
+        with pytest.raises(OSError, match=r"^where: the file took .* of \d+ bytes"):
+            cw.write_table(TABLE, Strange())
+
+    def test_a_file_object_may_return_nothing(self) -> None:
+        class Silent:
+            data = b""
+
+            def write(self, data) -> None:
+                self.data += bytes(data)
+
+        sink = Silent()
+        cw.write_table(TABLE, sink)
+        assert read(sink.data).equals(TABLE)
+
     def test_offsets_count_from_where_the_file_starts(self) -> None:
         """A file object that already holds something gets a file that is right by itself."""
         sink = io.BytesIO()

@@ -31,6 +31,8 @@ class Sink:
 
     def __init__(self, stream: Any, commit: Callable[[], None], rollback: Callable[[], None]) -> None:
         self._write = stream.write
+        # A raw file returns None where it took nothing, because it would have to wait.
+        self._is_raw = isinstance(stream, io.RawIOBase)
         self._commit = commit
         self._rollback = rollback
         self._arena = take_arena()
@@ -76,10 +78,17 @@ class Sink:
             self._write_all(self._buffer[:waiting])
 
     def _write_all(self, data: Any) -> None:
+        left = len(data)
         done = self._write(data)
-        while done is not None and done < len(data):  # an unbuffered file may take less than it was given
-            data = memoryview(data)[done:]
-            done = self._write(data)
+        while left:
+            if done is None and not self._is_raw:  # many file objects do not say, and take all
+                return
+            if not isinstance(done, int) or not 0 < done <= left:
+                raise OSError(f"where: the file took {done!r} of {left} bytes; expected it to take some of them")
+            left -= done
+            if left:  # an unbuffered file may take less than it was given
+                data = memoryview(data)[done:]
+                done = self._write(data)
 
     def close(self) -> None:
         """Finish the file."""
