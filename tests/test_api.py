@@ -119,6 +119,28 @@ class TestInputs:
         cw.write_column(array, sink := io.BytesIO())
         assert read(sink.getvalue())["column"].to_pylist() == [0, 1, 2, 3, 4]
 
+    def test_views_come_back_as_views(self) -> None:
+        table = pa.table({"s": pa.array(["x", None, "a longer string"], pa.string_view())})
+        assert written(table).schema.field("s").type == pa.string_view()
+        assert written(table).equals(table)
+
+    def test_calls_that_work_for_pyarrow(self) -> None:
+        """Positions and values that pyarrow.parquet takes."""
+        sink = io.BytesIO()
+        metadata = cw.write_table(TABLE, sink, 2, write_batch_size=1024, use_byte_stream_split=[], version="2.4")
+        assert [g.num_rows for g in metadata.row_groups] == [2, 1]
+        with cw.ParquetWriter(io.BytesIO(), TABLE.schema, None, writer_engine_version="V2") as writer:
+            writer.write_table(TABLE, np.int64(1))
+        cw.write_table(TABLE, io.BytesIO(), compression="zstd", compression_level=np.int64(3), store_schema=np.True_)
+
+    def test_many_small_batches(self) -> None:
+        """Each batch must not be counted again for each batch that follows."""
+        batch = TABLE.to_batches()[0]
+        with cw.ParquetWriter(io.BytesIO(), TABLE.schema, row_group_size=5000) as writer:
+            for _ in range(4000):
+                writer.write_batch(batch)
+        assert [g.num_rows for g in writer.metadata.row_groups] == [5000, 5000, 2000]
+
     def test_input_is_not_changed(self) -> None:
         values = np.arange(1000)
         cw.write_column(values, io.BytesIO())
@@ -203,10 +225,19 @@ class TestOutputs:
         for name in "abc":
             assert pq.read_table(tmp_path / name).equals(TABLE)
         assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "c"]
+        cw.write_table(TABLE, str(tmp_path / "a"), filesystem="file:///")
         with pytest.raises(cw.InvalidOptionError, match="filesystem"):
             cw.write_table(TABLE, "b", filesystem="tree")
+        with pytest.raises(cw.InvalidOptionError, match="where: memory"):
+            cw.write_table(TABLE, "memory://x")
 
-    @pytest.mark.parametrize("where", [None, 5, io.StringIO()])
+    def test_home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        monkeypatch.setenv("USERPROFILE", str(tmp_path))
+        cw.write_table(TABLE, "~/a.parquet")
+        assert pq.read_table(tmp_path / "a.parquet").equals(TABLE)
+
+    @pytest.mark.parametrize("where", [None, 5, "", io.StringIO()])
     def test_no_place(self, where) -> None:
         with pytest.raises(cw.InvalidOptionError, match="where"):
             cw.write_table(TABLE, where)
@@ -283,8 +314,52 @@ class TestFailures:
             writer.write_table(bad)
         with pytest.raises(cw.InvalidOptionError, match="given up"):
             writer.write_table(bad)
+        # Whoever caught the first error must not take the file for written.
+        with pytest.raises(cw.InvalidOptionError, match="given up"):
+            writer.close()
         writer.close()
         assert list(tmp_path.iterdir()) == []
+
+    def test_a_block_that_swallows_an_error_does_not_end_quietly(self, tmp_path: Path) -> None:
+        schema = pa.schema([pa.field("b", pa.int64(), nullable=False)])
+        bad = pa.Table.from_arrays([pa.array([None], pa.int64())], schema=schema)
+        with pytest.raises(cw.InvalidOptionError, match="given up"):  # noqa: SIM117
+            with cw.ParquetWriter(tmp_path / "a.parquet", schema) as writer:
+                with pytest.raises(cw.InvalidDataError):
+                    writer.write_table(bad)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+    @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+    def test_a_child_process_leaves_the_file_of_its_parent(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.parquet"
+        with cw.ParquetWriter(path, TABLE.schema) as writer:
+            writer.write_table(TABLE)
+            child = os.fork()
+            if child == 0:  # pragma: no cover
+                writer.abort()
+                os._exit(0)
+            os.waitpid(child, 0)
+        assert pq.read_table(path).equals(TABLE)
+
+    def test_half_made_writers_say_nothing(self, recwarn: pytest.WarningsRecorder) -> None:
+        with pytest.raises(TypeError):
+            cw.ParquetWriter(io.BytesIO(), TABLE.schema, None, None)
+        with pytest.raises(cw.InvalidOptionError, match="schema"):
+            cw.ParquetWriter(io.BytesIO(), "x")
+        assert not recwarn.list
+
+    @pytest.mark.parametrize("length", [1, 240, 255])
+    def test_long_names(self, tmp_path: Path, length: int) -> None:
+        path = tmp_path / ("n" * length)
+        cw.write_table(TABLE, path)
+        assert pq.read_table(path).equals(TABLE)
+
+    def test_errors_name_the_file_that_was_asked_for(self, tmp_path: Path) -> None:
+        path = tmp_path / "none" / "a.parquet"
+        with pytest.raises(FileNotFoundError) as error:
+            cw.write_table(TABLE, path)
+        assert error.value.filename == str(path)
 
 
 class TestInvalidArrays:
@@ -323,6 +398,68 @@ class TestInvalidArrays:
         with pytest.raises(cw.InvalidDataError, match=r"^column\.list"):
             cw.write_column(outer, io.BytesIO())
 
+    def test_views_that_lead_elsewhere(self) -> None:
+        """pyarrow's cast follows a view past its buffer, or crashes."""
+        for words in ([-5, 0, 0, 0], [20, 0x61616161, 0, 5], [20, 0x61616161, 7, 0]):
+            views = pa.py_buffer(np.array(words, np.int32))
+            array = pa.Array.from_buffers(pa.string_view(), 1, [None, views, pa.py_buffer(b"a" * 10)])
+            with pytest.raises(cw.InvalidDataError, match=r"^column: "):
+                cw.write_column(array, io.BytesIO())
+
+    @pytest.mark.parametrize("kind", [pa.string(), pa.list_(pa.int64())])
+    def test_wrong_offsets_below_hidden_values(self, kind: pa.DataType) -> None:
+        """What a null list hides is filtered out by pyarrow, which trusts offsets."""
+        offsets = np.array([0, 1, 2, 3], np.int32)
+        if pa.types.is_string(kind):
+            inner = pa.Array.from_buffers(kind, 3, [None, pa.py_buffer(offsets), pa.py_buffer(b"abc")])
+        else:
+            inner = pa.Array.from_buffers(kind, 3, [None, pa.py_buffer(offsets)], children=[pa.array([1, 2, 3])])
+        lists = [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([0, 1, 2, 3], np.int32))]
+        array = pa.Array.from_buffers(pa.list_(kind), 3, lists, children=[inner])
+        offsets[1:3] = 10**9, -(10**9)
+        with pytest.raises(cw.InvalidDataError, match=r"^column: "):
+            cw.write_column(array, io.BytesIO())
+
+    def test_paths_are_those_of_the_file(self) -> None:
+        element = pa.field("item", pa.int64(), nullable=False)
+        for arrow_type, rows, path in [
+            (pa.list_(element), [[1, None]], r"column\.list\.element"),
+            (pa.list_(pa.list_(element)), [[[1, None]]], r"column\.list\.element\.list\.element"),
+            (pa.struct([pa.field("a", pa.list_(element))]), [{"a": [None]}], r"column\.a\.list\.element"),
+            (pa.map_(pa.string(), element), [[("k", None)]], r"column\.key_value\.value"),
+        ]:
+            loose = pa.array(rows, _all_nullable(arrow_type))
+            array = pa.Array.from_buffers(
+                arrow_type,
+                len(loose),
+                loose.buffers()[: 1 if pa.types.is_struct(arrow_type) else 2],
+                children=_children(loose, arrow_type),
+            )
+            with pytest.raises(cw.InvalidDataError, match=rf"^{path}: the field is not nullable, found 1 null"):
+                cw.write_column(array, io.BytesIO())
+
+
+def _all_nullable(arrow_type: pa.DataType) -> pa.DataType:
+    if pa.types.is_map(arrow_type):
+        return pa.map_(arrow_type.key_type, _all_nullable(arrow_type.item_type))
+    if pa.types.is_list(arrow_type):
+        return pa.list_(_all_nullable(arrow_type.value_type))
+    if pa.types.is_struct(arrow_type):
+        return pa.struct([(f.name, _all_nullable(f.type)) for f in (arrow_type.field(0),)])
+    return arrow_type
+
+
+def _children(array: pa.Array, arrow_type: pa.DataType) -> list[pa.Array]:
+    """The children of an array, retyped as ``arrow_type`` has them."""
+    if pa.types.is_map(arrow_type):
+        entries = pa.struct([arrow_type.key_field, arrow_type.item_field])
+        return [pa.Array.from_buffers(entries, len(array.keys), [None], children=[array.keys, array.items])]
+    child = array.field(0) if pa.types.is_struct(arrow_type) else array.values
+    child_type = arrow_type.field(0).type
+    if not pa.types.is_nested(child_type):
+        return [child]
+    return [pa.Array.from_buffers(child_type, len(child), child.buffers()[:2], children=_children(child, child_type))]
+
 
 class TestRefused:
     @pytest.mark.parametrize(
@@ -345,9 +482,61 @@ class TestRefused:
         assert isinstance(error.value, TypeError)
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.parametrize("depth", [254, 255, 300])
+    def test_nesting_beyond_eight_bits(self, depth: int) -> None:
+        """A level above 255 does not fit; before, such a file was silently wrong."""
+        field = pa.field("leaf", pa.int64())
+        for _ in range(depth):
+            field = pa.field("s", pa.struct([field]))
+        table = pa.schema([field]).empty_table()
+        if depth < 255:
+            cw.write_table(table, io.BytesIO())
+        else:
+            with pytest.raises(cw.UnsupportedTypeError, match=r"^s\.s\..*at most 255 definition levels"):
+                cw.write_table(table, io.BytesIO())
+
+    @pytest.mark.parametrize("value", ["x", "99999999999", "-2147483649"])
+    def test_field_ids(self, value: str) -> None:
+        schema = pa.schema([pa.field("a", pa.int64(), metadata={"PARQUET:field_id": value})])
+        with pytest.raises(cw.UnsupportedTypeError, match=r"^a: .*field_id"):
+            cw.write_table(schema.empty_table(), io.BytesIO())
+
+    def test_metadata_that_is_not_text(self) -> None:
+        with pytest.raises(cw.InvalidDataError, match="UTF-8"):
+            cw.write_table(TABLE.replace_schema_metadata({b"k\xff": b"v"}), io.BytesIO())
+        with cw.ParquetWriter(io.BytesIO(), TABLE.schema) as writer:
+            with pytest.raises(cw.InvalidDataError, match="UTF-8"):
+                writer.add_key_value_metadata({"a": b"\xff"})
+            with pytest.raises(cw.InvalidOptionError, match="key_value_metadata"):
+                writer.add_key_value_metadata(["a"])
+
+    def test_the_wrong_method(self) -> None:
+        with cw.ParquetWriter(io.BytesIO(), TABLE.schema) as writer:
+            for wrong in (None, TABLE.to_batches()[0], {"a": [1]}):
+                with pytest.raises(cw.InvalidDataError, match=r"expected a pyarrow\.Table"):
+                    writer.write_table(wrong)
+            with pytest.raises(cw.InvalidDataError, match=r"expected a pyarrow\.RecordBatch"):
+                writer.write_batch(TABLE)
+            writer.write(TABLE.to_batches()[0])
+        assert writer.metadata.num_rows == 3
+
+    @pytest.mark.parametrize("name", [None, 5, "\ud800"])
+    def test_names(self, name) -> None:
+        with pytest.raises(cw.InvalidOptionError, match=r"^name: "):
+            cw.write_column([1], io.BytesIO(), name=name)
+
     @pytest.mark.parametrize(
         ("options", "message"),
         [
+            ({"store_schema": "False"}, "store_schema: expected True or False"),
+            ({"write_page_index": "no"}, "write_page_index"),
+            ({"write_page_checksum": {"a": True}}, "write_page_checksum"),
+            ({"use_threads": 2}, "use_threads"),
+            ({"max_threads": 0}, "max_threads"),
+            ({"row_group_size": np.array([2])}, "row_group_size"),
+            ({"sorting_columns": pq.SortingColumn(0)}, "sorting_columns"),
+            ({"coerce_timestamps": np.array([1, 2])}, "coerce_timestamps"),
+            ({"use_deprecated_int96_timestamps": 0}, "use_deprecated_int96_timestamps"),
             ({"compression": "lzo"}, "compression: .*snappy.*lzo"),
             ({"compression": {"a": "zip"}}, "compression"),
             ({"compression": {"z": "zstd"}}, "^z: compression names a column"),
@@ -382,12 +571,16 @@ class TestRefused:
         assert isinstance(error.value, ValueError)
         assert path.read_bytes() == b"old"
 
-    @pytest.mark.parametrize("table", [None, 5, "abc", [1, 2], {"a": [1], "b": [1, 2]}, {"a": [object()]}])
+    @pytest.mark.parametrize(
+        "table", [None, 5, "abc", [1, 2], {"a": [1], "b": [1, 2]}, {"a": [object()]}, {"a": [2**63]}, pd.Series([1])]
+    )
     def test_not_tables(self, table) -> None:
         with pytest.raises(cw.InvalidDataError):
             cw.write_table(table, io.BytesIO())
 
-    @pytest.mark.parametrize("column", [None, 5, np.zeros((2, 2)), [1, "a"], [object()], np.float64(3)])
+    @pytest.mark.parametrize(
+        "column", [None, 5, np.zeros((2, 2)), [1, "a"], [object()], np.float64(3), [2**63], b"abc", "abc", {1: 2}, {1}]
+    )
     def test_not_columns(self, column) -> None:
         with pytest.raises(cw.InvalidDataError, match=r"^x: expected"):
             cw.write_column(column, io.BytesIO(), name="x")

@@ -6,15 +6,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from colwriter.errors import InvalidDataError
+from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.file_writer import ParquetWriter
 from colwriter.inputs import as_column, as_reader
 from colwriter.metadata import FileMetaData
+from colwriter.options import parse_bool
 
 __all__ = ["write_column", "write_table"]
 
 
-def write_table(table: Any, where: Any, *, filesystem: Any = None, **options: Any) -> FileMetaData:
+def write_table(
+    table: Any, where: Any, row_group_size: int | None = None, *, filesystem: Any = None, **options: Any
+) -> FileMetaData:
     """Write a table to a Parquet file, and return its footer.
 
     ``table``: a pyarrow Table, RecordBatch or RecordBatchReader, a mapping of names to columns, a pandas data frame,
@@ -25,7 +28,7 @@ def write_table(table: Any, where: Any, *, filesystem: Any = None, **options: An
     new file, and an old one is untouched.
     """
     source = as_reader(table)
-    with ParquetWriter(where, source.schema, filesystem=filesystem, **options) as writer:
+    with ParquetWriter(where, source.schema, filesystem, row_group_size=row_group_size, **options) as writer:
         writer.write(source)
     return writer.metadata
 
@@ -45,8 +48,12 @@ def write_column(
     Polars series), a NumPy array of one dimension, or a list. ``nullable``: whether the column is optional. Otherwise
     as ``write_table``.
     """
+    try:
+        name.encode()
+    except (AttributeError, UnicodeEncodeError):
+        raise InvalidOptionError(f"name: expected a string of Unicode characters, found {name!r}") from None
     array = as_column(column, name)
-    schema = pa.schema([pa.field(name, array.type, nullable)])
+    schema = pa.schema([pa.field(name, array.type, parse_bool("nullable", nullable))])
     try:
         table = pa.Table.from_arrays([array], schema=schema)
     except pa.ArrowInvalid as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -69,10 +70,12 @@ class ParquetWriter:
     As a context manager, the file is finished at the end of the block, and given up if that raises.
     """
 
-    def __init__(self, where: Any, schema: pa.Schema, *, filesystem: Any = None, **options: Any) -> None:
-        self._sink: Sink | None = None
+    _sink: Sink | None = None
+    _error: BaseException | None = None
+
+    def __init__(self, where: Any, schema: pa.Schema, filesystem: Any = None, **options: Any) -> None:
         if not isinstance(schema, pa.Schema):
-            schema = pa.schema(schema)
+            raise InvalidOptionError(f"schema: expected a pyarrow.Schema, found {type(schema).__name__}")
         self._options = WriterOptions.from_keywords(**options)
         self._input_schema = schema
         stored = without_views(schema)
@@ -85,11 +88,12 @@ class ParquetWriter:
                 make_compression(column.codec_name, column.compression_level)
         self._key_values: dict[str, str | None] = {}
         for key, value in (schema.metadata or {}).items():
-            self._key_values[key.decode()] = value.decode()
+            self._key_values[_text(key)] = _text(value)
         if self._options.store_schema:
-            self._key_values[ARROW_SCHEMA_KEY] = base64.b64encode(stored.serialize()).decode()
+            self._key_values[ARROW_SCHEMA_KEY] = base64.b64encode(schema.serialize()).decode()
         self._row_groups: list[_WrittenRowGroup] = []
         self._pending: list[pa.RecordBatch] = []
+        self._pending_rows = 0
         self._metadata: FileMetaData | None = None
         self._sink = open_sink(where, filesystem)
         self._guarded(self._sink.write, MAGIC)
@@ -120,6 +124,8 @@ class ParquetWriter:
     def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
         """Write a table as row groups of at most ``row_group_size`` rows, the last one shorter."""
         self._require_open()
+        if not isinstance(table, pa.Table):
+            raise InvalidDataError(f"table: expected a pyarrow.Table, found {type(table).__name__}; write takes others")
         self._check_schema(table.schema)
         self._guarded(self._flush)
         self._guarded(self._write_row_groups, table, self._size(row_group_size))
@@ -127,24 +133,35 @@ class ParquetWriter:
     def write_batch(self, batch: pa.RecordBatch, row_group_size: int | None = None) -> None:
         """Add a record batch; a row group is written when ``row_group_size`` rows have come together."""
         self._require_open()
+        if not isinstance(batch, pa.RecordBatch):
+            raise InvalidDataError(f"batch: expected a pyarrow.RecordBatch, found {type(batch).__name__}")
         self._check_schema(batch.schema)
         size = self._size(row_group_size)
         self._pending.append(batch)
-        waiting = sum(b.num_rows for b in self._pending)
-        if waiting >= size:
+        self._pending_rows += batch.num_rows
+        if self._pending_rows >= size:
             table = pa.Table.from_batches(self._pending, self._input_schema)
-            full = waiting - waiting % size
+            full = self._pending_rows - self._pending_rows % size
             self._guarded(self._write_row_groups, table.slice(0, full), size)
             self._pending = table.slice(full).to_batches()
+            self._pending_rows -= full
 
     def add_key_value_metadata(self, key_value_metadata: dict[str, str]) -> None:
         """Add to the metadata of the file; a key that is there already gets the new value."""
         self._require_open()
+        if not isinstance(key_value_metadata, Mapping):
+            raise InvalidOptionError(f"key_value_metadata: expected a mapping, found {key_value_metadata!r}")
         for key, value in key_value_metadata.items():
             self._key_values[_text(key)] = None if value is None else _text(value)
 
     def close(self) -> None:
-        """Finish the file: write what waits, the page indexes and the footer. A second call does nothing."""
+        """Finish the file: write what waits, the page indexes and the footer. A second call does nothing.
+
+        Raises ``InvalidOptionError`` if an earlier call failed: there is no file, and no one should think so.
+        """
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise InvalidOptionError("where: the file was given up after an error, and is not there") from error
         if self._sink is None:
             return
         self._guarded(self._finish)
@@ -152,6 +169,7 @@ class ParquetWriter:
 
     def abort(self) -> None:
         """Give the file up: at a path nothing appears, and what was there stays."""
+        self._error = None
         sink, self._sink = self._sink, None
         if sink is not None:
             sink.abort()
@@ -179,8 +197,9 @@ class ParquetWriter:
         """Do something that may fail half way, after which the file cannot be finished."""
         try:
             action(*arguments)
-        except BaseException:
+        except BaseException as error:
             self.abort()
+            self._error = error
             raise
 
     def _size(self, row_group_size: int | None) -> int:
@@ -200,7 +219,7 @@ class ParquetWriter:
     def _flush(self) -> None:
         if self._pending:
             table = pa.Table.from_batches(self._pending, self._input_schema)
-            self._pending = []
+            self._pending, self._pending_rows = [], 0
             self._write_row_groups(table, table.num_rows)
 
     def _write_row_groups(self, table: pa.Table, size: int) -> None:
@@ -331,7 +350,11 @@ def _row_group(
 
 
 def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+    """Keys and values of metadata are strings in the footer, which is UTF-8 (parquet.thrift, ``KeyValue``)."""
+    try:
+        return value.decode() if isinstance(value, bytes) else str(value)
+    except UnicodeDecodeError:
+        raise InvalidDataError(f"metadata: keys and values must be UTF-8, found {value!r}") from None
 
 
 def _field_text(field: pa.Field) -> str:

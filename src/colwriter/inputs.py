@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,15 @@ def as_column(column: Any, name: str) -> pa.ChunkedArray:
             return pa.chunked_array([column])
         if isinstance(column, np.ndarray) and column.ndim != 1:
             raise InvalidDataError(f"{name}: expected a one-dimensional array, found shape {column.shape}")
+        if isinstance(column, str | bytes | bytearray | Mapping | Set):
+            raise TypeError("its items have no order, or are not values of a column")
         if hasattr(column, "__arrow_c_stream__"):
             return pa.chunked_array(column)
         array = pa.array(column)
         return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     except ColwriterError:
         raise
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise InvalidDataError(
             f"{name}: expected an Arrow array, a NumPy array or a list, found {type(column).__name__}: {error}"
         ) from error
@@ -48,7 +50,7 @@ def as_reader(table: Any) -> pa.Table | pa.RecordBatchReader:
             return pa.RecordBatchReader.from_stream(table)
         if isinstance(table, Mapping) or hasattr(table, "__arrow_c_array__"):
             return pa.table(table)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise InvalidDataError(f"table: {type(table).__name__} cannot be read as a table: {error}") from error
     raise InvalidDataError(
         "table: expected a Table, RecordBatch, RecordBatchReader, a mapping of columns, or an object with "
@@ -96,6 +98,9 @@ def cast_views(column: pa.ChunkedArray, target: pa.Field) -> pa.ChunkedArray:
     if column.type == target.type:
         return column
     try:
+        column.validate(full=True)  # pyarrow would follow a view wherever it leads
         return column.cast(target.type)
+    except pa.ArrowInvalid as error:
+        raise InvalidDataError(f"{target.name}: the array is not valid Arrow: {error}") from error
     except pa.ArrowException as error:
         raise UnsupportedTypeError(f"{target.name}: cannot write Arrow type {column.type}: {error}") from error

@@ -6,6 +6,7 @@ bits of its validity bitmap, or all the same. They become arrays where a list, o
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,7 +27,6 @@ Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
 EMPTY: Bytes = np.empty(0, np.uint8)
 EMPTY.flags.writeable = False
-MAX_LEVELS = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,51 +105,53 @@ def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], are
     that cannot be followed.
     """
     root = _Levels(len(array), len(array), 0, 0, 0, EMPTY, EMPTY, None)
-    shredder = _Shredder(iter(columns), arena)
-    yield from shredder.field(array, field, root, (field.name,))
+    shredder = _Shredder(deque(columns), arena)
+    yield from shredder.field(array, field, root, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shredder:
-    columns: Iterator[ColumnDescriptor]
+    """Walks an array depth first. ``columns`` are the leaves to come; ``depth`` is the length of a node's path."""
+
+    columns: deque[ColumnDescriptor]
     arena: Arena
 
-    def field(self, array: pa.Array, field: pa.Field, levels: _Levels, path: tuple[str, ...]) -> Iterator[LeafColumn]:
+    def path(self, depth: int) -> str:
+        """The path of the node that is walked: the first leaf to come is at or below it."""
+        return ".".join(self.columns[0].path[:depth])
+
+    def field(self, array: pa.Array, field: pa.Field, levels: _Levels, depth: int) -> Iterator[LeafColumn]:
         if field.nullable:
             levels = self.optional(levels, _validity(array))
         elif array.null_count:
-            self.check_required(levels, _validity(array), path)
-        yield from self.value(array, field.type, levels, path)
+            self.check_required(levels, _validity(array), depth)
+        yield from self.value(array, field.type, levels, depth)
 
-    def value(
-        self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]
-    ) -> Iterator[LeafColumn]:
+    def value(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, depth: int) -> Iterator[LeafColumn]:
         if is_list(arrow_type):
-            if len(path) == 1 and not _is_nested(arrow_type.value_type):
+            if depth == 1 and not _is_nested(arrow_type.value_type):
                 leaf = self.packed_list(array, arrow_type.value_field, levels)
                 if leaf is not None:
                     yield leaf
                     return
-            child, inner = self.expand(array, arrow_type.value_field, levels, path)
-            yield from self.value(child, arrow_type.value_type, inner, (*path, "list", arrow_type.value_field.name))
+            child, inner = self.expand(array, arrow_type.value_field, levels, depth)
+            yield from self.value(child, arrow_type.value_type, inner, depth + 2)
         elif pa.types.is_map(arrow_type):
             entries = pa.field("key_value", pa.struct([arrow_type.key_field, arrow_type.item_field]), nullable=False)
-            child, inner = self.expand(array, entries, levels, path)
-            yield from self.struct(child, entries.type, inner, (*path, "key_value"))
+            child, inner = self.expand(array, entries, levels, depth)
+            yield from self.struct(child, entries.type, inner, depth + 1)
         elif pa.types.is_struct(arrow_type):
-            yield from self.struct(array, arrow_type, levels, path)
+            yield from self.struct(array, arrow_type, levels, depth)
         else:
             yield self.leaf(array, levels)
 
-    def struct(
-        self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, path: tuple[str, ...]
-    ) -> Iterator[LeafColumn]:
+    def struct(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, depth: int) -> Iterator[LeafColumn]:
         for i in range(arrow_type.num_fields):
             child = arrow_type.field(i)
-            yield from self.field(array.field(i), child, levels, (*path, child.name))
+            yield from self.field(array.field(i), child, levels, depth + 1)
 
     def leaf(self, array: pa.Array, levels: _Levels) -> LeafColumn:
-        descriptor = next(self.columns)
+        descriptor = self.columns.popleft()
         valid = levels.valid or _ALL_VALID
         if len(levels.definition):
             definition = Levels(levels.definition, 8)
@@ -200,7 +202,7 @@ class _Shredder:
         rows = row_levels, self.arena.take(levels.count + 1, np.int64)
         np.subtract(offsets, offsets[0], out=rows[1])
         packed = Levels(_frozen(repetition), 1), Levels(_frozen(definition), width)
-        return _leaf_column(next(self.columns), child, inner, rows, *packed, valid)
+        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid)
 
     def definition(self, levels: _Levels) -> Bytes:
         """The definition levels as an array, which they may not be yet."""
@@ -238,7 +240,7 @@ class _Shredder:
         )
         return _Bitmap(_frozen(out), 0)
 
-    def check_required(self, levels: _Levels, valid: _Bitmap | None, path: tuple[str, ...]) -> None:
+    def check_required(self, levels: _Levels, valid: _Bitmap | None, depth: int) -> None:
         """A required field may be null only where an ancestor is."""
         assert valid is not None
         live = levels.live
@@ -247,25 +249,23 @@ class _Shredder:
         after = self.definition(raised)[: levels.count]
         nulls = int(np.count_nonzero(before == live) - np.count_nonzero(after == live + 1))
         if nulls:
-            raise InvalidDataError(f"{'.'.join(path)}: the field is not nullable, found {nulls} null(s)")
+            raise InvalidDataError(f"{self.path(depth)}: the field is not nullable, found {nulls} null(s)")
 
-    def expand(
-        self, array: pa.Array, element: pa.Field, levels: _Levels, path: tuple[str, ...]
-    ) -> tuple[pa.Array, _Levels]:
+    def expand(self, array: pa.Array, element: pa.Field, levels: _Levels, depth: int) -> tuple[pa.Array, _Levels]:
         """Lists to their elements: the array of the elements, and their levels."""
         offsets, values = _list_buffers(array)
         definition = levels.definition if levels.valid is None else self.definition(levels)
         out = self.expand_lists(definition, offsets, values, element, levels)
         if isinstance(out, int) and out == kernels.shredding.HIDDEN_VALUES:
-            offsets, values = self.without_hidden(definition, offsets, values, levels, path)
+            offsets, values = self.without_hidden(definition, offsets, values, levels, self.path(depth))
             out = self.expand_lists(definition, offsets, values, element, levels)
         if isinstance(out, int):
-            raise _invalid_offsets(path, len(values))
+            raise _invalid_offsets(self.path(depth), len(values))
         repetition, new_definition, count = out
         child = values.slice(int(offsets[0]), int(offsets[len(array)]) - int(offsets[0]))
         live = levels.live + 1 + int(element.nullable)
         if not element.nullable and child.null_count:
-            name = ".".join((*path, element.name))
+            name = self.path(depth + (1 if pa.types.is_map(array.type) else 2))
             raise InvalidDataError(f"{name}: the field is not nullable, found {child.null_count} null(s)")
         return child, _Levels(
             num_rows=levels.num_rows,
@@ -312,7 +312,7 @@ class _Shredder:
         offsets: NDArray[Any],
         values: pa.Array,
         levels: _Levels,
-        path: tuple[str, ...],
+        path: str,
     ) -> tuple[NDArray[Any], pa.Array]:
         """Take the elements out that only null lists span: they are not part of the column (Arrow columnar format)."""
         mask = np.zeros(len(values), np.bool_)
@@ -324,6 +324,10 @@ class _Shredder:
             raise _invalid_offsets(path, len(values))
         packed = np.zeros(len(offsets), offsets.dtype)
         np.cumsum(lengths, out=packed[1:])
+        try:
+            values.validate(full=True)  # pyarrow would follow offsets wherever they lead
+        except pa.ArrowInvalid as error:
+            raise InvalidDataError(f"{path}: the array is not valid Arrow: {error}") from error
         return _frozen(packed), values.filter(pa.array(mask))
 
 
@@ -365,9 +369,9 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _invalid_offsets(path: tuple[str, ...], size: int) -> InvalidDataError:
+def _invalid_offsets(path: str, size: int) -> InvalidDataError:
     return InvalidDataError(
-        f"{'.'.join(path)}: offsets must not go down nor past the {size} items of the data, found some that do"
+        f"{path}: offsets must not go down nor past the {size} items of the data, found some that do"
     )
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from colwriter.errors import InvalidOptionError
 from colwriter.metadata import CompressionCodec, Encoding, SortingColumn
 from colwriter.parallel import available_threads
 
-__all__ = ["ColumnOptions", "SizeStatisticsLevel", "WriterOptions"]
+__all__ = ["ColumnOptions", "SizeStatisticsLevel", "WriterOptions", "parse_bool"]
 
 T = TypeVar("T")
 
@@ -108,11 +112,11 @@ _FIXED: dict[str, tuple[Any, ...]] = {
     "encryption_properties": (None,),
     "flavor": (None,),
     "store_decimal_as_integer": (False,),
-    "use_byte_stream_split": (False,),
+    "use_byte_stream_split": (False, [], ()),
     "use_content_defined_chunking": (False,),
     "use_deprecated_int96_timestamps": (None, False),
     "version": ("2.6", "2.4", "1.0"),
-    "write_batch_size": (None,),
+    "writer_engine_version": (None, "V1", "V2"),
     "write_time_adjusted_to_utc": (False,),
 }
 
@@ -139,9 +143,7 @@ def _parse_codec(value: object) -> str:
 
 
 def _parse_level(value: object) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise InvalidOptionError(f"compression_level: expected an integer, found {value!r}")
+    return None if value is None else _integer("compression_level", value, "an integer")
 
 
 def _parse_encoding(value: object) -> Encoding:
@@ -162,9 +164,24 @@ def _parse_version(value: object) -> int:
 def _positive(option: str, value: object, default: int, largest: int = 1 << 62) -> int:
     if value is None:
         return default
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
+    number = _integer(option, value, "an integer of at least 1")
+    if number < 1:
         raise InvalidOptionError(f"{option}: expected an integer of at least 1, found {value!r}")
-    return min(int(value.__index__()), largest)
+    return min(number, largest)
+
+
+def _integer(option: str, value: Any, expected: str) -> int:
+    if not isinstance(value, bool):
+        with suppress(TypeError):
+            return operator.index(value)
+    raise InvalidOptionError(f"{option}: expected {expected}, found {value!r}")
+
+
+def parse_bool(option: str, value: object) -> bool:
+    """A bool, of Python or NumPy; what is merely true, as "no" is, is refused with ``InvalidOptionError``."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidOptionError(f"{option}: expected True or False, found {value!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +255,7 @@ def _read_keywords(
     data_page_size: object = None,
     data_page_version: object = "1.0",
     max_rows_per_page: object = None,
+    write_batch_size: object = None,
     dictionary_pagesize_limit: object = None,
     store_schema: bool = True,
     write_page_index: bool = True,
@@ -250,6 +268,7 @@ def _read_keywords(
 ) -> WriterOptions:
     """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
     _check_others(others)
+    _positive("write_batch_size", write_batch_size, 1)  # pyarrow works in batches of it; here it has no effect
     encoding: PerColumn[Encoding | None] = PerColumn("column_encoding", None, {})
     if column_encoding is not None:
         encoding = _per_column("column_encoding", column_encoding, None, _parse_encoding)
@@ -261,12 +280,14 @@ def _read_keywords(
         dictionary_pagesize_limit=_positive(
             "dictionary_pagesize_limit", dictionary_pagesize_limit, DEFAULT_DICTIONARY_SIZE, MAX_PAGE_SIZE
         ),
-        store_schema=bool(store_schema),
-        write_page_index=bool(write_page_index),
-        write_page_checksum=bool(write_page_checksum),
-        use_compliant_nested_type=bool(use_compliant_nested_type),
+        store_schema=parse_bool("store_schema", store_schema),
+        write_page_index=parse_bool("write_page_index", write_page_index),
+        write_page_checksum=parse_bool("write_page_checksum", write_page_checksum),
+        use_compliant_nested_type=parse_bool("use_compliant_nested_type", use_compliant_nested_type),
         sorting_columns=_parse_sorting(sorting_columns),
-        max_threads=_positive("max_threads", max_threads, available_threads(), 1 << 10) if use_threads else 1,
+        max_threads=_positive("max_threads", max_threads, available_threads(), 1 << 10)
+        if parse_bool("use_threads", use_threads)
+        else 1,
         _codec=_per_column("compression", compression, "none", _parse_codec),
         _level=_per_column("compression_level", compression_level, None, _parse_level),
         _dictionary=_names("use_dictionary", use_dictionary),
@@ -292,7 +313,7 @@ def _check_others(others: Mapping[str, object]) -> None:
             known = [*_FIXED, *(_read_keywords.__kwdefaults__ or {})]
             near = difflib.get_close_matches(name, known, 1)
             raise InvalidOptionError(f"{name}: no such option" + (f"; did you mean {near[0]!r}?" if near else ""))
-        if value not in _FIXED[name]:
+        if not any(type(value) is type(allowed) and value == allowed for allowed in _FIXED[name]):
             raise InvalidOptionError(
                 f"{name}: only {' or '.join(map(repr, _FIXED[name]))} can be written yet, found {value!r}"
             )
@@ -302,6 +323,8 @@ def _parse_sorting(columns: Sequence[Any] | None) -> tuple[SortingColumn, ...] |
     """pyarrow's ``SortingColumn`` (column_index, descending, nulls_first) or our own; metadata only, as in pyarrow."""
     if columns is None:
         return None
+    if not isinstance(columns, Iterable):
+        raise InvalidOptionError(f"sorting_columns: expected a list of SortingColumn, found {columns!r}")
     keys = []
     for column in columns:
         index = getattr(column, "column_index", getattr(column, "column_idx", None))

@@ -13,6 +13,8 @@ from colwriter.metadata import ConvertedType, Empty, FieldRepetitionType, Logica
 __all__ = ["ColumnDescriptor", "ParquetSchema", "children", "is_list", "parquet_schema"]
 
 FIELD_ID = b"PARQUET:field_id"
+# Levels are kept, and packed, in eight bits.
+MAX_LEVEL = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,11 @@ def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator
     leaf = _leaf_type(arrow_type)
     if leaf is not None:
         physical, is_string = leaf
+        if place.definition > MAX_LEVEL:
+            raise UnsupportedTypeError(
+                f"{'.'.join(place.path)}: nested too deep: at most {MAX_LEVEL} definition levels can be written, "
+                f"found {place.definition}"
+            )
         yield SchemaElement(
             name=name,
             type=physical,
@@ -167,8 +174,11 @@ def _field_id(field: pa.Field, place: _Place) -> int | None:
     if value is None:
         return None
     try:
-        return int(value)
+        field_id = int(value)
     except ValueError:
+        field_id = 1 << 31
+    if not -(1 << 31) <= field_id < 1 << 31:
         raise UnsupportedTypeError(
-            f"{'.'.join(place.path)}: field metadata PARQUET:field_id must be an integer, found {value!r}"
-        ) from None
+            f"{'.'.join(place.path)}: field metadata PARQUET:field_id must be an integer of 32 bits, found {value!r}"
+        )
+    return field_id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import posixpath
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,6 +40,7 @@ class Sink:
         self._buffer_array = self._arena.take(BUFFER_SIZE)
         self._buffer = self._buffer_array.data
         self._waiting = 0
+        self._process = os.getpid()
         self.position = 0
 
     def write(self, data: Any) -> None:
@@ -97,8 +99,9 @@ class Sink:
         give_arena_back(self._arena)
 
     def abort(self) -> None:
-        """Give the file up."""
-        self._rollback()
+        """Give the file up. In a child process, which has a copy of this object, the file is its parent's."""
+        if os.getpid() == self._process:
+            self._rollback()
         give_arena_back(self._arena)
 
 
@@ -106,6 +109,8 @@ def as_filesystem(filesystem: Any) -> pafs.FileSystem:
     """A ``pyarrow.fs.FileSystem``; one of fsspec is wrapped."""
     if isinstance(filesystem, pafs.FileSystem):
         return filesystem
+    if isinstance(filesystem, str) and "://" in filesystem:
+        return _from_uri(filesystem)[0]
     if callable(getattr(filesystem, "open", None)):
         return pafs.PyFileSystem(pafs.FSSpecHandler(filesystem))
     raise InvalidOptionError(
@@ -121,10 +126,12 @@ def open_sink(where: Any, filesystem: Any = None) -> Sink:
             path = os.fsdecode(path)
         if filesystem is not None:
             return _filesystem_sink(path, as_filesystem(filesystem))
+        if not path:
+            raise InvalidOptionError("where: expected a path, found an empty one")
         if "://" in path:
-            resolved, path = pafs.FileSystem.from_uri(path)
+            resolved, path = _from_uri(path)
             return _filesystem_sink(path, resolved)
-        return _local_sink(path)
+        return _local_sink(os.path.expanduser(path))
     if not callable(getattr(where, "write", None)):
         raise InvalidOptionError(f"where: expected a path or a binary file object, found {type(where).__name__}")
     if isinstance(where, io.TextIOBase):
@@ -139,8 +146,17 @@ def _nothing() -> None:
     pass
 
 
+def _from_uri(uri: str) -> tuple[pafs.FileSystem, str]:
+    try:
+        filesystem, path = pafs.FileSystem.from_uri(uri)
+    except pa.ArrowInvalid as error:
+        raise InvalidOptionError(f"where: {uri} is not a URI that pyarrow knows: {error}") from error
+    return filesystem, path
+
+
 def _temporary(path: str) -> str:
-    return f"{path}.{secrets.token_hex(6)}.tmp"
+    """A name beside ``path``, no longer than others however long that is."""
+    return posixpath.join(posixpath.dirname(path), f".colwriter-{secrets.token_hex(6)}.tmp")
 
 
 def _local_sink(path: str) -> Sink:
@@ -150,9 +166,12 @@ def _local_sink(path: str) -> Sink:
         return Sink(stream, stream.close, stream.close)
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path}: expected a path for a file, found a directory")
-    temporary = _temporary(path)
-    # Mode x: never another's file; permissions are what the umask gives a new file, or those of the file replaced.
-    stream = open(temporary, "xb", buffering=0)  # noqa: SIM115
+    temporary = os.path.join(os.path.dirname(path), os.path.basename(_temporary(path)))
+    try:
+        # Mode x: never another's file; permissions are what the umask gives a new file, or those of the file replaced.
+        stream = open(temporary, "xb", buffering=0)  # noqa: SIM115
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, path) from None
 
     def commit() -> None:
         stream.close()
