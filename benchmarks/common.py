@@ -177,9 +177,9 @@ def write_options(workload_name: str, codec: str = "none", size: int = SIZE) -> 
 
 
 def write_table(table: pa.Table, **options: Any) -> pa.BufferOutputStream:
-    """Write to memory that is new, as a user's first file is."""
+    """Write to memory that is new, as a user's first file is, in one thread."""
     sink = pa.BufferOutputStream()
-    colwriter.write_table(table, sink, **options)
+    colwriter.write_table(table, sink, use_threads=False, **options)
     return sink
 
 

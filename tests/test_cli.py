@@ -502,3 +502,20 @@ def test_corrupt_files_are_one_line(output: Path) -> None:
     for data in broken[:6]:
         output.write_bytes(data)
         _fails(1, "inspect", output)
+
+
+def test_the_output_must_not_be_the_input(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n')
+    result = _run("write", path, path)
+    assert result.exit_code == 2
+    assert "the output is the input" in result.stderr
+    assert path.read_text() == '{"a": 1}\n'
+
+
+def test_inspect_names_the_file_that_is_corrupt(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"not parquet at all")
+    result = _run("inspect", path)
+    assert result.exit_code == 1
+    assert "a.parquet: " in " ".join(result.stderr.split())

@@ -13,7 +13,7 @@ import pyarrow as pa
 import typer
 
 from colwriter.conversion import InputFormat
-from colwriter.errors import ColwriterError, InvalidOptionError
+from colwriter.errors import ColwriterError, CorruptFileError, InvalidOptionError
 from colwriter.version import __version__
 
 __all__ = ["app"]
@@ -128,6 +128,8 @@ def write(
         from colwriter import display
         from colwriter.conversion import convert, open_source
 
+        if output.exists() and source.exists() and output.samefile(source):
+            raise InvalidOptionError(f"{output}: the output is the input")
         with open_source(source, input_format) as batches, display.progress("writing", progress) as update:
             written = convert(batches, output, options, lambda done: update(done, batches.total, ""))
         display.show_written(written)
@@ -148,7 +150,10 @@ def inspect(
     with _errors():
         from colwriter.inspection import inspect as inspect_file
 
-        document = inspect_file(file, column=column, row_group=row_group, pages=pages)
+        try:
+            document = inspect_file(file, column=column, row_group=row_group, pages=pages)
+        except CorruptFileError as error:
+            raise CorruptFileError(f"{file}: {error}") from error
         if as_json:
             typer.echo(json.dumps(document, indent=2))
         else:

@@ -21,6 +21,7 @@ from colwriter.api import write_table
 from colwriter.display import console, count, new_table, progress, size
 from colwriter.metadata import FileMetaData
 from colwriter.options import SizeStatisticsLevel
+from colwriter.parallel import available_threads
 from colwriter.reader import read_metadata, read_page_index
 from colwriter.sizes import decoded_size
 
@@ -168,9 +169,9 @@ def render(distinct: int, repeat: int, table: pa.Table, files: list[Measured]) -
     )
     yield ""
     yield (
-        f"Times: median of {ROUNDS} rounds in turn, kernels compiled before, default options, files in "
-        f"{files[0].path.parent}. pyarrow is {pa.__version__}, with its page index on. They are this machine's "
-        f"({platform.machine()}, {os.cpu_count()} CPUs) on these data; others differ."
+        f"Times: median of {ROUNDS} rounds in turn, kernels compiled before, default options: colwriter "
+        f"with up to {available_threads()} threads, pyarrow {pa.__version__}, which has one, with its page index on. "
+        f"They are this machine's ({platform.machine()}, {os.cpu_count()} CPUs) on these data; others differ."
     )
 
 
@@ -185,8 +186,9 @@ def _difference(decoded: int, told: int) -> str:
 
 def _table(files: list[Measured]) -> Table:
     smallest, baseline = files[0].file_size, files[-1]
-    numbers = ("pages", "file", "size statistics", "decoded", "read back", "written in", "speed")
+    numbers = ("pages", "file", "size statistics", "decoded", "read back", "written in")
     table = new_table("Levels of size statistics, and pyarrow", ("",), numbers)
+    table.columns[0].no_wrap = True
     for file in files:
         extra = file.file_size - smallest
         table.add_row(
@@ -196,8 +198,7 @@ def _table(files: list[Measured]) -> Table:
             "" if file is baseline else f"{count(extra)} B, {extra / smallest:.2%}",
             "not known" if file.footer_size is None else size(file.footer_size),
             "equal" if file.equal else "DIFFERENT",
-            f"{file.milliseconds:.1f} ms",
-            f"{baseline.milliseconds / file.milliseconds:.1f}×",
+            f"{file.milliseconds:.1f} ms, {baseline.milliseconds / file.milliseconds:.1f}×",
             end_section=file is files[-2],
         )
     return table
