@@ -17,7 +17,9 @@ from colwriter.metadata import DataPageHeader, DataPageHeaderV2, Encoding, PageH
 from colwriter.pages import MAX_HEADER, NO_STARTS, EncodedLevels, EncodedValues, Pages
 
 
-def framed(sizes: list[int], form: PageFormat, rng: np.random.Generator) -> tuple[list[bytes], list[PageHeader]]:
+def framed(
+    sizes: list[int], form: PageFormat, rng: np.random.Generator, kinds: int = 3
+) -> tuple[list[bytes], list[PageHeader]]:
     """Pages with optional levels of random bytes, and the headers that they should have."""
     count = len(sizes)
     level_sizes = rng.integers(1, 50, count)
@@ -30,7 +32,7 @@ def framed(sizes: list[int], form: PageFormat, rng: np.random.Generator) -> tupl
     fences = [np.concatenate([[0], np.cumsum(v)]) for v in (num_rows, num_levels, num_levels, num_values)]
     pages = Pages.of(np.array(fences))
     starts = np.cumsum([MAX_HEADER + 60 + size for size in sizes]) - sizes
-    data = rng.integers(0, 3, int(starts[-1]) + sizes[-1]).astype(np.uint8)
+    data = rng.integers(0, kinds, int(starts[-1]) + sizes[-1]).astype(np.uint8)
     ends = starts + sizes
     values = EncodedValues(Encoding.PLAIN, data, starts, ends, NO_STARTS, NO_STARTS, None)
     bodies = [data[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
@@ -57,7 +59,7 @@ def framed(sizes: list[int], form: PageFormat, rng: np.random.Generator) -> tupl
         common = {
             "uncompressed_page_size": len(raw) + len(content),
             "compressed_page_size": len(raw) + len(stored),
-            "crc": checksum(raw, stored) if form.checksums else None,
+            "crc": checksum(raw + stored) if form.checksums else None,
         }
         if form.version == 1:
             inner = DataPageHeader(int(num_levels[page]), Encoding.PLAIN, Encoding.RLE, Encoding.RLE)
@@ -87,11 +89,29 @@ def framed(sizes: list[int], form: PageFormat, rng: np.random.Generator) -> tupl
     st.sampled_from([1, 2]),
     st.sampled_from([None, "snappy", "zstd"]),
     st.booleans(),
+    st.sampled_from([3, 256]),
     st.integers(0, 2**32),
 )
-def test_headers(sizes: list[int], version: int, codec: str | None, checksums: bool, seed: int) -> None:
+def test_headers(sizes: list[int], version: int, codec: str | None, checksums: bool, kinds: int, seed: int) -> None:
     form = PageFormat(version, None if codec is None else make_compression(codec, None), checksums)
-    framed(sizes, form, np.random.default_rng(seed))
+    framed(sizes, form, np.random.default_rng(seed), kinds)
+
+
+def test_compressed_pages_that_do_not_fit_where_they_were() -> None:
+    """What does not compress gets larger: it must not run into the page behind it."""
+    results = []
+    original = framing._compress
+
+    def spy(*arguments):
+        results.append(original(*arguments))
+        return results[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(framing, "_compress", spy)
+        for seed in range(20):
+            form = PageFormat(1, make_compression("snappy", None), True)
+            framed([3000, 60_000, 3000], form, np.random.default_rng(seed), 256)
+    assert any(larger for _, _, larger in results)
 
 
 def test_v2_keeps_what_does_not_get_smaller() -> None:
@@ -102,7 +122,6 @@ def test_v2_keeps_what_does_not_get_smaller() -> None:
 
 def test_checksum_is_signed() -> None:
     assert checksum(b"123456789") == 0xCBF43926 - 2**32
-    assert checksum(b"1234", b"56789") == checksum(b"123456789")
     assert checksum(b"") == 0
 
 

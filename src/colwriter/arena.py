@@ -20,7 +20,7 @@ __all__ = ["ALIGNMENT", "Arena", "borrow_arena", "give_arena_back", "release_are
 ALIGNMENT = 64
 FIRST_BLOCK = 1 << 20
 # An arena that grew beyond this is given back to the system when its chunk is done.
-MAX_RETAINED = 256 << 20
+MAX_RETAINED = 64 << 20
 
 
 class Arena:

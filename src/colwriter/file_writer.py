@@ -251,6 +251,7 @@ class ParquetWriter:
         chunks = []
         for encoded in in_order(encode, len(columns), threads):
             chunks += [_write_chunk(sink, chunk, self._options) for chunk in encoded]
+            del encoded  # its memory is free while the next column is encoded
         self._row_groups.append(_WrittenRowGroup(table.num_rows, start, chunks))
 
     def _finish(self) -> None:

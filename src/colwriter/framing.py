@@ -82,30 +82,19 @@ def frame(
         bodies,
     )
     uncompressed = values.ends - bodies
+    ends, is_compressed = values.ends, np.zeros(len(pages), np.int64)
+    larger: dict[int, Any] = {}
+    if form.codec is not None:
+        contents = bodies if form.version == 1 else values.starts
+        ends, is_compressed, larger = _compress(values, bodies, contents, form, threads)
+    compressed = ends - bodies
+    _check_size(path, uncompressed, compressed)
     memory = values.data.data
-    compressed, is_compressed = uncompressed, np.zeros(len(pages), np.int64)
-    raw: list[Any] = []
-    contents: list[Any] = []
     crcs: list[Int64s] = []
-    if form.codec is not None or form.checksums:
-        raw_ends = bodies if form.version == 1 else values.starts
-        raw = _slices(memory, bodies, raw_ends)
-        contents = _slices(memory, raw_ends, values.ends)
-        if form.codec is not None:
-            contents, smaller = _compress(contents, form.codec, threads, keep_larger=form.version == 1)
-            is_compressed[smaller] = 1
-            compressed = raw_ends - bodies + np.array([len(content) for content in contents], np.int64)
-        if form.checksums:
-            crcs.append(np.array([checksum(*pieces) for pieces in zip(raw, contents, strict=True)], np.int64))
-    largest = int(max(uncompressed.max(initial=0), compressed.max(initial=0)))
-    if largest > MAX_PAGE_BYTES:
-        raise InvalidDataError(f"{path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}")
+    if form.checksums:
+        stored = [larger.get(page, content) for page, content in enumerate(_slices(memory, bodies, ends))]
+        crcs.append(np.array([checksum(content) for content in stored], np.int64))
 
-    if form.codec is None:  # the header has room before the body
-        headers, ends = values.data, bodies
-    else:
-        headers = np.empty(len(pages) * MAX_HEADER, np.uint8)
-        ends = np.arange(1, len(pages) + 1, dtype=np.int64) * MAX_HEADER
     sizes = [uncompressed, compressed, *crcs]
     records = _header(form.version, form.checksums)
     if form.version == 1:
@@ -116,15 +105,47 @@ def frame(
         fields = [3, *sizes, *counts, int(values.encoding), definition.encoded_sizes, repetition.encoded_sizes]
         suffixes = np.zeros((len(pages), 3), np.uint8)
         suffixes[:, 0] = 0x12 - is_compressed  # a bool is in the type of its field header: 1 true, 2 false
-    starts = records.write_headers(fields, suffixes, headers, ends)
-    header_sizes = ends - starts
-    parts: list[Any]
-    if form.codec is None:
-        parts = [Pieces(values.data, starts, values.ends)]
-    else:
-        pieces = zip(_slices(headers.data, starts, ends), raw, contents, strict=True)
-        parts = [piece for page in pieces for piece in page if len(piece)]
+    starts = records.write_headers(fields, suffixes, values.data, bodies)
+    parts: list[Any] = [Pieces(values.data, starts, ends)]
+    if larger:
+        headers = _slices(memory, starts, bodies)
+        pieces = zip(headers, _slices(memory, bodies, ends), strict=True)
+        parts = [part for k, (header, body) in enumerate(pieces) for part in (header, larger.get(k, body))]
+    header_sizes = bodies - starts
     return FramedPages(parts, header_sizes + compressed, int((header_sizes + uncompressed).sum()))
+
+
+def _check_size(path: str, *sizes: Int64s) -> None:
+    largest = max(int(size.max(initial=0)) for size in sizes)
+    if largest > MAX_PAGE_BYTES:
+        raise InvalidDataError(f"{path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}")
+
+
+def _compress(
+    values: EncodedValues, bodies: Int64s, contents: Int64s, form: PageFormat, threads: int
+) -> tuple[Int64s, Int64s, dict[int, Any]]:
+    """Compress each page from ``contents`` on, and put the result where the content was: memory stays one buffer.
+
+    Returns where the pages end now, which of them are compressed (V2 keeps those that would not get smaller), and the
+    bodies that do not fit before the header of the next page, by page: compressed, they are larger.
+    """
+    assert form.codec is not None
+    ends, is_compressed = values.ends.copy(), np.zeros(len(bodies), np.int64)
+    room = np.append(bodies[1:] - MAX_HEADER, len(values.data))
+    larger: dict[int, Any] = {}
+    sources = _slices(values.data.data, contents, values.ends)
+    squeezed = map(form.codec.compress, sources) if threads == 1 else pool(threads).map(form.codec.compress, sources)
+    for page, (source, result) in enumerate(zip(sources, squeezed, strict=True)):
+        if form.version == 2 and len(result) >= len(source):
+            continue
+        is_compressed[page] = 1
+        start = int(contents[page])
+        ends[page] = start + len(result)
+        if ends[page] <= room[page]:
+            values.data[start : ends[page]] = result
+        else:
+            larger[page] = values.data[int(bodies[page]) : start].tobytes() + bytes(result)
+    return ends, is_compressed, larger
 
 
 @cache
@@ -143,23 +164,7 @@ def _slices(memory: memoryview, starts: Int64s, ends: Int64s) -> list[Any]:
     return [memory[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
-def _compress(
-    contents: list[Any], codec: Compression, threads: int, *, keep_larger: bool
-) -> tuple[list[Any], list[int]]:
-    """The compressed contents, and which are compressed: without ``keep_larger``, only those that get smaller."""
-    results, smaller = [], []
-    apply = map if threads == 1 else pool(threads).map
-    for page, (content, squeezed) in enumerate(zip(contents, apply(codec.compress, contents), strict=True)):
-        if keep_larger or len(squeezed) < len(content):
-            smaller.append(page)
-            content = squeezed
-        results.append(content)
-    return results, smaller
-
-
-def checksum(*pieces: Any) -> int:
+def checksum(data: Any) -> int:
     """CRC-32 as zlib computes it, of the bytes as stored, as the signed number of ``PageHeader.crc``."""
-    value = 0
-    for piece in pieces:
-        value = zlib.crc32(piece, value)
+    value = zlib.crc32(data)
     return value - (1 << 32) if value >= 1 << 31 else value

@@ -72,14 +72,14 @@ def in_order(work: Callable[[int, Arena], T], count: int, threads: int) -> Itera
     started = 0
     try:
         while started < count or waiting:
-            while started < count and len(waiting) <= threads:
+            while started < count and len(waiting) < threads + 1:
                 waiting.append(executor.submit(task, started))
                 started += 1
-            arena, result = waiting[0].result()
+            arena, result = waiting.popleft().result()
             try:
                 yield result
             finally:
-                waiting.popleft()
+                del result  # not kept while the next one is made
                 give_arena_back(arena)
     finally:  # after an error, those that run still hold arenas, and the arrays of the caller
         for future in waiting:
