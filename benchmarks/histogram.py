@@ -45,10 +45,11 @@ def make_counter(name: str, levels: Levels, max_level: int) -> Callable[[], NDAr
     starts = np.append(np.arange(0, len(levels), PAGE_LEVELS), len(levels))
     histograms = np.empty((len(starts) - 1, max_level + 1), np.int64)
     if name == LANES:
+        with_total = np.empty((len(starts), max_level + 1), np.int64)
 
         def count() -> NDArray[np.int64]:
-            histogram.count_missing(levels, 8, starts, 0, max_level + 1, histograms)
-            return histograms
+            histogram.count_missing(levels, 8, starts, 0, max_level + 1, with_total)
+            return with_total[:-1]
 
         return count
     num_partials = int(name)

@@ -36,6 +36,10 @@ def test_offset_index(rows: list[tuple[int, int, int]], start: int, with_bytes: 
     assert offset_index(start, sizes, first_rows, value_bytes if with_bytes else None) == thrift.encode(expected)
 
 
+def _with_chunk(histogram: np.ndarray | None) -> np.ndarray | None:
+    return None if histogram is None else np.vstack([histogram, histogram.sum(axis=0)])
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(
@@ -54,7 +58,7 @@ def test_column_index(rows: list, kind: str) -> None:
     repetition = np.array([[r[5], 1, r[4]] for r in rows], np.int64) if kind == "both" else None
     table = pages(num_levels, num_values)
     bounds = ByteArrayBounds(minima, maxima, False)
-    encoded = column_index(table, bounds, Histograms(repetition, definition))
+    encoded = column_index(table, bounds, Histograms(_with_chunk(repetition), _with_chunk(definition)))
     order = bounds.of_pages(table.num_values == 0)[2]
     low, high = iter(minima), iter(maxima)
     expected = ColumnIndex(

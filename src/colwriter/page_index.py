@@ -117,8 +117,8 @@ def _counts(pages: Pages, histograms: Histograms | None) -> bytes:
     if histograms is None or histograms.definition is None:  # without definition levels there is no repetition level
         return number_lists(null_counts)
     if histograms.repetition is None:
-        return number_lists(null_counts, (0x29, histograms.definition))
-    return number_lists(null_counts, (0x19, histograms.repetition), (0x19, histograms.definition))
+        return number_lists(null_counts, (0x29, histograms.definition[:-1]))
+    return number_lists(null_counts, (0x19, histograms.repetition[:-1]), (0x19, histograms.definition[:-1]))
 
 
 @cache

@@ -139,7 +139,10 @@ def _page_capacity(leaf: LeafColumn, limits: PageLimits, level_bits: int, value_
 
 @dataclass(frozen=True, slots=True)
 class Histograms:
-    """How often each level is met: int64[pages, max level + 1], None where the largest level is 0."""
+    """How often each level is met: int64[pages + 1, max level + 1], None where the largest level is 0.
+
+    The row after the last page is that of the column chunk, the sum over its pages.
+    """
 
     repetition: Int64s | None
     definition: Int64s | None
@@ -151,32 +154,38 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
     count = len(pages)
     repetition = definition = None
     if descriptor.max_repetition_level:
-        repetition = np.empty((count, descriptor.max_repetition_level + 1), np.int64)
-        repetition[:, 0] = pages.num_rows
+        repetition = np.empty((count + 1, descriptor.max_repetition_level + 1), np.int64)
+        repetition[:-1, 0] = pages.num_rows
         _count(leaf.repetition_levels, pages, repetition, 1, descriptor.max_repetition_level + 1, arena)
     top = descriptor.max_definition_level
     if top:
-        definition = np.empty((count, top + 1), np.int64)
-        definition[:, top] = pages.num_values
+        definition = np.empty((count + 1, top + 1), np.int64)
+        if top == 1 and leaf.slot_level == 0:
+            kernels.histogram.two_levels(pages.num_slots, pages.num_values, definition)
+            return Histograms(repetition, definition)
+        definition[:-1, top] = pages.num_values
         unknown = top
         if leaf.slot_level == top - 1:
             unknown = top - 1  # slots without a value
-            np.subtract(pages.num_slots, pages.num_values, out=definition[:, unknown])
-        if unknown:
-            _count(leaf.definition_levels, pages, definition, 0, unknown, arena)
+            np.subtract(pages.num_slots, pages.num_values, out=definition[:-1, unknown])
+        _count(leaf.definition_levels, pages, definition, 0, unknown, arena)
     return Histograms(repetition, definition)
 
 
 def _count(levels: Levels, pages: Pages, histograms: Int64s, first: int, end: int, arena: Arena) -> None:
-    """Fill in the columns ``[first, end)`` of the histograms; the others are known."""
+    """Fill in the columns ``[first, end)`` of the histograms, the others being known, and the row of the chunk."""
     if len(levels.data) == 0:  # all the largest, which is known
-        histograms[:, first:end] = 0
+        histograms[:-1, first:end] = 0
     elif end - first > COMPARED_LEVELS:
         partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
         partials[:] = 0
-        kernels.histogram.count_levels(levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms)
+        kernels.histogram.count_levels(
+            levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1]
+        )
     else:
         kernels.histogram.count_missing(levels.data, levels.width, pages.levels, first, end, histograms)
+        return
+    np.add.reduce(histograms[:-1], out=histograms[-1])
 
 
 @dataclass(frozen=True, slots=True)

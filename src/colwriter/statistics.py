@@ -116,11 +116,14 @@ def size_statistics(
     repetition: NDArray[np.int64] | None,
     definition: NDArray[np.int64] | None,
 ) -> SizeStatistics | None:
-    """Size statistics of a column chunk, the sums over its pages; None where there is nothing to say."""
+    """Size statistics of a column chunk, the sums over its pages; None where there is nothing to say.
+
+    ``value_bytes`` int64[pages]; ``repetition``, ``definition`` int64[pages + 1, max level + 1], the last row summed up.
+    """
     if value_bytes is None and repetition is None and definition is None:
         return None
     return SizeStatistics(
         unencoded_byte_array_data_bytes=None if value_bytes is None else int(np.add.reduce(value_bytes)),
-        repetition_level_histogram=None if repetition is None else tuple(np.add.reduce(repetition).tolist()),
-        definition_level_histogram=None if definition is None else tuple(np.add.reduce(definition).tolist()),
+        repetition_level_histogram=None if repetition is None else tuple(repetition[-1].tolist()),
+        definition_level_histogram=None if definition is None else tuple(definition[-1].tolist()),
     )

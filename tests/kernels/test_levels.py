@@ -36,10 +36,12 @@ def test_histograms_agree_with_a_plain_count(count: int, max_level: int) -> None
         assert np.array_equal(counted, np.reshape(expected, counted.shape))
         assert not scratch.any()
     for first, end in {(0, max_level + 1), (0, max_level), (max_level // 2, max_level + 1)}:
-        compared = np.reshape(expected, counted.shape).astype(np.int64)
-        compared[:, first:end] = -1
+        known = np.reshape(expected, counted.shape).astype(np.int64)
+        compared = np.vstack([known, known[:1] - 7])
+        compared[:-1, first:end] = -1
         histogram.count_missing(levels, 8, starts, first, end, compared)
-        assert np.array_equal(compared, np.reshape(expected, compared.shape))
+        assert np.array_equal(compared[:-1], known)
+        assert np.array_equal(compared[-1], known.sum(axis=0))
 
 
 @pytest.mark.parametrize(
@@ -59,8 +61,9 @@ def test_known_histograms(max_level: int, levels: list[int], expected: list[int]
     counted = np.zeros((1, max_level + 1), np.int64)
     histogram.count_levels(array, starts, 4, np.zeros(4 * (max_level + 1), np.int64), counted)
     assert counted.tolist() == [expected]
+    counted = np.zeros((2, max_level + 1), np.int64)
     histogram.count_missing(array, 8, starts, 0, max_level + 1, counted)
-    assert counted.tolist() == [expected]
+    assert counted.tolist() == [expected, expected]
 
 
 @numba.njit
@@ -260,8 +263,9 @@ def test_packed_list_levels(
     assert unpack(definition, width, levels) == expected[1]
     if width == 2:
         starts = np.array(sorted({0, levels // 3, levels}), np.int64)
-        counted = np.zeros((len(starts) - 1, 4), np.int64)
+        counted = np.zeros((len(starts), 4), np.int64)
         histogram.count_missing(definition, 2, starts, 0, 4, counted)
+        assert counted[-1].tolist() == [expected[1].count(level) for level in range(4)]
         for page in range(len(starts) - 1):
             part = expected[1][starts[page] : starts[page + 1]]
             assert counted[page].tolist() == [part.count(level) for level in range(4)]
@@ -287,3 +291,9 @@ def test_hidden_values_are_a_status() -> None:
     valid = np.array([0b01], np.uint8)
     rows = np.zeros(3, np.int64)
     assert lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy(), rows) == lists.HIDDEN_VALUES
+
+
+def test_levels_of_a_flat_column() -> None:
+    counted = np.zeros((4, 2), np.int64)
+    histogram.two_levels(np.array([5, 3, 9]), np.array([5, 0, 4]), counted)
+    assert counted.tolist() == [[0, 5], [3, 0], [5, 4], [8, 9]]

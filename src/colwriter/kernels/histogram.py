@@ -103,9 +103,13 @@ def _count_pairs(pairs: Bytes, start: Int, end: Int, level: Int) -> Int:
 def count_missing(levels: Bytes, width: Int, level_starts: Int64s, first: Int, end: Int, histograms: Int64s) -> None:
     """Complete histograms of which all but the columns ``[first, end)`` are known: the last of them is what is left.
 
+    ``histograms`` int64[pages + 1, max level + 1]; the row after the last page takes the sum over the pages.
+
     ``levels`` has ``width`` bits a level, 8 or 2. Each column is counted by comparison.
     """
-    for page in range(len(level_starts) - 1):
+    pages = len(level_starts) - 1
+    histograms[pages] = 0
+    for page in range(pages):
         start = level_starts[page]
         stop = level_starts[page + 1]
         for level in range(first, end - 1):
@@ -118,3 +122,23 @@ def count_missing(levels: Bytes, width: Int, level_starts: Int64s, first: Int, e
             if level != end - 1:
                 left -= histograms[page, level]
         histograms[page, end - 1] = left
+        for level in range(histograms.shape[1]):
+            histograms[pages, level] += histograms[page, level]
+
+
+@kernel
+def two_levels(num_slots: Int64s, num_values: Int64s, histograms: Int64s) -> None:
+    """Histograms of the levels of a flat optional column, int64[pages + 1, 2]: slots without a value, and values.
+
+    As in all histograms here, the row after the last page is the sum over the pages.
+    """
+    pages = len(num_values)
+    nulls = np.int64(0)
+    values = np.int64(0)
+    for page in range(pages):
+        histograms[page, 0] = num_slots[page] - num_values[page]
+        histograms[page, 1] = num_values[page]
+        nulls += histograms[page, 0]
+        values += num_values[page]
+    histograms[pages, 0] = nulls
+    histograms[pages, 1] = values
