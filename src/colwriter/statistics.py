@@ -118,7 +118,7 @@ def size_statistics(
 ) -> SizeStatistics | None:
     """Size statistics of a column chunk, the sums over its pages; None where there is nothing to say.
 
-    ``value_bytes`` int64[pages]; ``repetition``, ``definition`` int64[pages + 1, max level + 1], the last row summed up.
+    ``value_bytes`` int64[pages]; ``repetition``, ``definition`` int64[pages + 1, max level + 1], the last row a sum.
     """
     if value_bytes is None and repetition is None and definition is None:
         return None

@@ -37,7 +37,7 @@ def test_histograms_agree_with_a_plain_count(count: int, max_level: int) -> None
         assert not scratch.any()
     for first, end in {(0, max_level + 1), (0, max_level), (max_level // 2, max_level + 1)}:
         known = np.reshape(expected, counted.shape).astype(np.int64)
-        compared = np.vstack([known, known[:1] - 7])
+        compared = np.vstack([known, np.full((1, max_level + 1), -7)])
         compared[:-1, first:end] = -1
         histogram.count_missing(levels, 8, starts, first, end, compared)
         assert np.array_equal(compared[:-1], known)
