@@ -168,7 +168,10 @@ def test_byte_array_dictionary(pool: list[bytes], max_bytes: int, seed: int) -> 
     starts = np.array(sorted({0, indexed // 3, indexed}), np.int64)
     least, greatest = np.zeros((2, len(starts) - 1), np.int64)
     seen = np.zeros(count, np.int32)
-    dictionary.min_max_indices_byte_arrays(offsets, data, indices, starts, entries, count, seen, least, greatest)
+    prefixes = np.zeros(count, np.uint64)
+    dictionary.min_max_indices_byte_arrays(
+        offsets, data, indices, starts, entries, count, seen, prefixes, least, greatest
+    )
     for k in range(len(starts) - 1):
         part = values[starts[k] : starts[k + 1]]
         if part:

@@ -186,6 +186,7 @@ def encode(
                 dictionary.entries,
                 dictionary.num_entries,
                 seen,
+                arena.take(dictionary.num_entries, np.uint64),
                 minima,
                 maxima,
             )

@@ -15,6 +15,7 @@ from colwriter.kernels._jit import (
     Bytes,
     Int,
     Int64s,
+    byte_swap,
     count_leading_zeros,
     count_trailing_zeros,
     inlined,
@@ -383,6 +384,13 @@ def _less(offsets: Array, data: Bytes, a: Int, b: Int) -> Int:
     return a_length < b_length
 
 
+@inlined
+def _prefix(data: Bytes, start: Int, length: Int) -> Int:
+    """The first eight bytes as a number that orders like them; bytes past the value are zero."""
+    one, _ = _words(data, start, min(length, 8))
+    return byte_swap(one)
+
+
 @kernel
 def min_max_indices_byte_arrays(
     offsets: Array,
@@ -392,26 +400,45 @@ def min_max_indices_byte_arrays(
     entries: Array,
     num_entries: Int,
     seen: Array,
+    prefixes: Array,
     minima: Array,
     maxima: Array,
 ) -> None:
-    """Slots of the least and greatest value that each page refers to (-1: none). ``seen`` as above."""
+    """Slots of the least and greatest value that each page refers to (-1: none).
+
+    ``seen`` as above; ``prefixes`` uint64, scratch of one an entry: most comparisons need no more than that.
+    """
     seen[:num_entries] = -1
+    for k in range(num_entries):
+        start = np.int64(offsets[entries[k]])
+        prefixes[k] = _prefix(data, start, np.int64(offsets[entries[k] + 1]) - start)
     for page in range(len(value_starts) - 1):
         least = np.int64(-1)
         greatest = np.int64(-1)
-        met = np.int64(0)
+        least_prefix = np.uint64(0)
+        greatest_prefix = np.uint64(0)
+        met = 0
         of_page = indices[value_starts[page] : value_starts[page + 1]]
         for i in range(len(of_page)):
             index = of_page[i]
             if seen[index] == page:
                 continue
             seen[index] = page
-            slot = entries[index]
-            if least < 0 or _less(offsets, data, slot, least):
-                least = slot
-            if greatest < 0 or _less(offsets, data, greatest, slot):
-                greatest = slot
+            prefix = prefixes[index]
+            if met == 0:
+                least = entries[index]
+                greatest = least
+                least_prefix = prefix
+                greatest_prefix = prefix
+            else:
+                if prefix <= least_prefix and (prefix < least_prefix or _less(offsets, data, entries[index], least)):
+                    least = entries[index]
+                    least_prefix = prefix
+                if prefix >= greatest_prefix and (
+                    prefix > greatest_prefix or _less(offsets, data, greatest, entries[index])
+                ):
+                    greatest = entries[index]
+                    greatest_prefix = prefix
             met += 1
             if met == num_entries:
                 break
