@@ -1,0 +1,85 @@
+"""The same file with one thread and with two: a table of eight columns, and single columns.
+
+``python -m benchmarks.threads`` prints the ratios. A ratio is the time with two threads over that with one: 0.5 is the
+best that there can be, and needs two processors that nothing else uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pyarrow as pa
+
+import colwriter
+from benchmarks.common import ROUNDS, PairedTimes, axis, build_table, chosen, paired_medians, write_options
+
+THREADS = 2
+TABLE = "8 columns"
+COLUMNS = ("int64", "string", "list<int64>")
+SHAPES = (TABLE, *(f"{name} {workload}" for workload in ("seed", "dense-1000") for name in COLUMNS))
+
+
+def build(shape: str) -> pa.Table:
+    """Eight columns of 1000 different values each, int64 and string in turn; or the one column that is named."""
+    if shape != TABLE:
+        name, _, workload = shape.rpartition(" ")
+        return build_table(name, workload)
+    columns = [build_table(name, "dense-1000")["column"] for name in ("int64", "string")]
+    return pa.table({f"column {i}": columns[i % 2] for i in range(8)})
+
+
+def make_writer(table: pa.Table, workload: str, threads: int) -> Callable[[], object]:
+    """One file to memory a call."""
+    options = write_options(workload, size=table.num_rows)
+
+    def write() -> object:
+        return colwriter.write_table(table, pa.BufferOutputStream(), max_threads=threads, **options)
+
+    return write
+
+
+def make_writers(shape: str) -> list[Callable[[], object]]:
+    """With one thread, and with two."""
+    workload = "dense-1000" if shape == TABLE else shape.rpartition(" ")[2]
+    return list(map(partial(make_writer, build(shape), workload), (1, THREADS)))
+
+
+def measure(shape: str, rounds: int = ROUNDS) -> PairedTimes:
+    """Times with one thread and with two."""
+    return paired_medians(make_writers(shape), rounds)
+
+
+class Ratios:
+    """Two threads over one."""
+
+    unit = "ratio"
+    timeout = 600
+    param_names = ("shape",)
+    params = (axis(*SHAPES),)
+
+    def setup_cache(self) -> dict[str, PairedTimes]:
+        return {shape: measure(shape) for shape in self.params[0]}
+
+    def track_two_threads(self, times: dict[str, PairedTimes], shape: str) -> float:
+        return times[shape].ratio(1).median
+
+    def track_two_threads_iqr(self, times: dict[str, PairedTimes], shape: str) -> float:
+        return times[shape].ratio(1).iqr
+
+
+def main() -> None:
+    """Print the ratios."""
+    arguments = chosen(__doc__, shape=SHAPES)
+    for shape in arguments.shape:
+        times = measure(shape, arguments.rounds)
+        one, two = (seconds * 1e3 for seconds in times.medians)
+        ratio = times.ratio(1)
+        print(
+            f"{shape:<24} {one:8.3f} ms, {THREADS} threads {two:8.3f} ms: {ratio.median:.3f} ({ratio.iqr:.3f})",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
