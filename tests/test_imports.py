@@ -14,7 +14,7 @@ FLOORS = [
     {"errors", "version", "arena", "kernels", "compact", "parallel"},
     {"thrift_types", "thrift", "parquet_types", "metadata", "options"},
     {"compression", "statistics"},
-    {"schema", "levels", "pages", "framing", "page_index", "encodings"},
+    {"schema", "buffers", "levels", "pages", "framing", "page_index", "encodings"},
     {"column_writer"},
     {"sinks", "inputs", "file_writer", "reader", "bounds", "level_names", "inspection", "sizes"},
     {"api", "conversion", "demo", "display", "inspection_view", "warmup", "cli", "__init__", "__main__"},

@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
+from colwriter.buffers import EMPTY, Bitmap, frozen, leaf_buffers, list_buffers, validity_bitmap
 from colwriter.errors import InvalidDataError
-from colwriter.metadata import Type
 from colwriter.schema import ColumnDescriptor, is_list
 
 __all__ = ["EMPTY", "LeafColumn", "Levels", "shred"]
 
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
-EMPTY: Bytes = np.empty(0, np.uint8)
-EMPTY.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +69,7 @@ class LeafColumn:
     data: Bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Bitmap:
-    bits: Bytes
-    offset: int
-
-
-_ALL_VALID = _Bitmap(EMPTY, 0)
+_ALL_VALID = Bitmap(EMPTY, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +87,7 @@ class _Levels:
     max_repetition: int
     repetition: Bytes
     definition: Bytes
-    valid: _Bitmap | None
+    valid: Bitmap | None
 
 
 def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], arena: Arena) -> Iterator[LeafColumn]:
@@ -122,9 +114,9 @@ class _Shredder:
 
     def field(self, array: pa.Array, field: pa.Field, levels: _Levels, depth: int) -> Iterator[LeafColumn]:
         if field.nullable:
-            levels = self.optional(levels, _validity(array))
+            levels = self.optional(levels, validity_bitmap(array))
         elif array.null_count:
-            self.check_required(levels, _validity(array), depth)
+            self.check_required(levels, validity_bitmap(array), depth)
         yield from self.value(array, field.type, levels, depth)
 
     def value(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, depth: int) -> Iterator[LeafColumn]:
@@ -169,7 +161,7 @@ class _Shredder:
 
     def packed_list(self, array: pa.Array, element: pa.Field, levels: _Levels) -> LeafColumn | None:
         """The leaf of a list of leaves at the top of a column; None if elements are hidden, or offsets wrong."""
-        offsets, values = _list_buffers(array)
+        offsets, values = list_buffers(array)
         span = max(int(offsets[len(array)]) - int(offsets[0]), 0)
         width = 1 if levels.live + 1 + element.nullable == 1 else 2
         most = levels.count + min(span, len(values))
@@ -178,7 +170,7 @@ class _Shredder:
         definition = self.arena.take(most * width // 8 + padding)
         row_levels = self.arena.take(levels.count + 1, np.int64)
         lists = levels.valid or _ALL_VALID
-        elements = (_validity(values) if element.nullable else None) or _ALL_VALID
+        elements = (validity_bitmap(values) if element.nullable else None) or _ALL_VALID
         count = kernels.lists.pack_list_levels(
             lists.bits,
             lists.offset,
@@ -198,10 +190,10 @@ class _Shredder:
         if count < 0 or (child.null_count and not element.nullable):
             return None
         inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
-        valid = (_validity(child) if element.nullable else None) or _ALL_VALID
+        valid = (validity_bitmap(child) if element.nullable else None) or _ALL_VALID
         rows = row_levels, self.arena.take(levels.count + 1, np.int64)
         np.subtract(offsets, offsets[0], out=rows[1])
-        packed = Levels(_frozen(repetition), 1), Levels(_frozen(definition), width)
+        packed = Levels(frozen(repetition), 1), Levels(frozen(definition), width)
         return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid)
 
     def definition(self, levels: _Levels) -> Bytes:
@@ -215,9 +207,9 @@ class _Shredder:
             kernels.shredding.validity_levels(
                 levels.valid.bits, levels.valid.offset, levels.count, levels.live - 1, out
             )
-        return _frozen(out)
+        return frozen(out)
 
-    def optional(self, levels: _Levels, valid: _Bitmap | None) -> _Levels:
+    def optional(self, levels: _Levels, valid: Bitmap | None) -> _Levels:
         """One definition level more, for entries that are live and valid."""
         if len(levels.definition) == 0 and levels.valid is None:
             return replace(levels, live=levels.live + 1, valid=valid)
@@ -227,9 +219,9 @@ class _Shredder:
         kernels.shredding.apply_validity(
             definition, levels.count, levels.slot_level, levels.live, bitmap.bits, bitmap.offset, out
         )
-        return replace(levels, live=levels.live + 1, definition=_frozen(out), valid=self.intersect(levels, valid))
+        return replace(levels, live=levels.live + 1, definition=frozen(out), valid=self.intersect(levels, valid))
 
-    def intersect(self, levels: _Levels, valid: _Bitmap | None) -> _Bitmap | None:
+    def intersect(self, levels: _Levels, valid: Bitmap | None) -> Bitmap | None:
         if levels.valid is None or valid is None:
             return levels.valid or valid
         # A slot is at most one level, so there are no more slots than levels.
@@ -238,9 +230,9 @@ class _Shredder:
         kernels.shredding.intersect_bitmaps(
             levels.valid.bits, levels.valid.offset, valid.bits, valid.offset, slots, out
         )
-        return _Bitmap(_frozen(out), 0)
+        return Bitmap(frozen(out), 0)
 
-    def check_required(self, levels: _Levels, valid: _Bitmap | None, depth: int) -> None:
+    def check_required(self, levels: _Levels, valid: Bitmap | None, depth: int) -> None:
         """A required field may be null only where an ancestor is."""
         assert valid is not None
         live = levels.live
@@ -253,7 +245,7 @@ class _Shredder:
 
     def expand(self, array: pa.Array, element: pa.Field, levels: _Levels, depth: int) -> tuple[pa.Array, _Levels]:
         """Lists to their elements: the array of the elements, and their levels."""
-        offsets, values = _list_buffers(array)
+        offsets, values = list_buffers(array)
         definition = levels.definition if levels.valid is None else self.definition(levels)
         out = self.expand_lists(definition, offsets, values, element, levels)
         if isinstance(out, int) and out == kernels.shredding.HIDDEN_VALUES:
@@ -275,7 +267,7 @@ class _Shredder:
             max_repetition=levels.max_repetition + 1,
             repetition=repetition,
             definition=new_definition,
-            valid=_validity(child) if element.nullable else None,
+            valid=validity_bitmap(child) if element.nullable else None,
         )
 
     def expand_lists(
@@ -286,7 +278,7 @@ class _Shredder:
         room = levels.count + min(span, len(values)) + padding
         repetition_out: Bytes = self.arena.take(room)
         definition_out: Bytes = self.arena.take(room)
-        valid = (_validity(values) if element.nullable else None) or _ALL_VALID
+        valid = (validity_bitmap(values) if element.nullable else None) or _ALL_VALID
         count = kernels.shredding.expand_lists(
             levels.repetition,
             definition,
@@ -304,7 +296,7 @@ class _Shredder:
         )
         if count < 0:
             return int(count)
-        return _frozen(repetition_out), _frozen(definition_out), int(count)
+        return frozen(repetition_out), frozen(definition_out), int(count)
 
     def without_hidden(
         self,
@@ -328,7 +320,7 @@ class _Shredder:
             values.validate(full=True)  # pyarrow would follow offsets wherever they lead
         except pa.ArrowInvalid as error:
             raise InvalidDataError(f"{path}: the array is not valid Arrow: {error}") from error
-        return _frozen(packed), values.filter(pa.array(mask))
+        return frozen(packed), values.filter(pa.array(mask))
 
 
 def _is_nested(arrow_type: pa.DataType) -> bool:
@@ -342,17 +334,17 @@ def _leaf_column(
     rows: tuple[Int64s, Int64s],
     repetition: Levels,
     definition: Levels,
-    valid: _Bitmap,
+    valid: Bitmap,
 ) -> LeafColumn:
-    values, offsets, data = _leaf_buffers(array, descriptor)
+    values, offsets, data = leaf_buffers(array, descriptor)
     return LeafColumn(
         descriptor=descriptor,
         num_rows=levels.num_rows,
         num_levels=levels.count,
         num_slots=len(array),
         slot_level=levels.slot_level,
-        row_levels=_frozen(rows[0]),
-        row_slots=_frozen(rows[1]),
+        row_levels=frozen(rows[0]),
+        row_slots=frozen(rows[1]),
         repetition_levels=repetition,
         definition_levels=definition,
         validity=valid.bits,
@@ -363,77 +355,10 @@ def _leaf_column(
     )
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Kernels are compiled for read-only inputs alone."""
-    array.flags.writeable = False
-    return array
-
-
 def _invalid_offsets(path: str, size: int) -> InvalidDataError:
     return InvalidDataError(
         f"{path}: offsets must not go down nor past the {size} items of the data, found some that do"
     )
 
 
-def view(buffer: Any, dtype: Any, start: int, count: int) -> NDArray[Any]:
-    """Items ``[start, start + count)`` of a buffer, read-only.
-
-    Raises ``InvalidDataError`` if the buffer is too small.
-    """
-    itemsize = np.dtype(dtype).itemsize
-    size = 0 if buffer is None else buffer.size
-    if (start + count) * itemsize > size:
-        raise InvalidDataError(f"a buffer of {(start + count) * itemsize} bytes was expected, found {size} bytes")
-    if count == 0:
-        array = np.empty(0, dtype)
-    else:
-        array = np.frombuffer(buffer, dtype, count, start * itemsize)
-        if not array.flags.aligned:
-            array = array.copy()
-    return _frozen(array)
-
-
-def _validity(array: pa.Array) -> _Bitmap | None:
-    """The validity bitmap of an array, or None if it has no nulls."""
-    if array.null_count == 0:
-        return None
-    start = array.offset >> 3
-    count = ((array.offset + len(array) + 7) >> 3) - start
-    return _Bitmap(view(array.buffers()[0], np.uint8, start, count), array.offset & 7)
-
-
-def _offsets(array: pa.Array, dtype: Any) -> NDArray[Any]:
-    buffer = array.buffers()[1]
-    if len(array) == 0 and (buffer is None or buffer.size == 0):  # an empty array may leave them out
-        return _frozen(np.zeros(1, dtype))
-    return view(buffer, dtype, array.offset, len(array) + 1)
-
-
-def _list_buffers(array: pa.Array) -> tuple[NDArray[Any], pa.Array]:
-    """Offsets, one more than lists, and the elements that they refer to."""
-    arrow_type = array.type
-    if pa.types.is_fixed_size_list(arrow_type):
-        size = arrow_type.list_size
-        offsets = np.arange(array.offset, array.offset + len(array) + 1, dtype=np.int64) * size
-        if len(array.values) < 1 << 31:
-            offsets = offsets.astype(np.int32)
-        return _frozen(offsets), array.values
-    return _offsets(array, np.int64 if pa.types.is_large_list(arrow_type) else np.int32), array.values
-
-
-_NO_ROWS = _frozen(np.empty(0, np.int64)), _frozen(np.empty(0, np.int64))
-_NO_OFFSETS = _frozen(np.empty(0, np.int32))
-
-
-def _leaf_buffers(array: pa.Array, descriptor: ColumnDescriptor) -> tuple[NDArray[Any], NDArray[Any], Bytes]:
-    """Values, offsets and data of a leaf; those that its type does not have are empty."""
-    if descriptor.physical_type is Type.BYTE_ARRAY:
-        large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-        data = array.buffers()[2]
-        return (
-            EMPTY,
-            _offsets(array, np.int64 if large else np.int32),
-            view(data, np.uint8, 0, 0 if data is None else data.size),
-        )
-    dtype = np.int32 if descriptor.physical_type is Type.INT32 else np.int64
-    return view(array.buffers()[1], dtype, array.offset, len(array)), _NO_OFFSETS, EMPTY
+_NO_ROWS = frozen(np.empty(0, np.int64)), frozen(np.empty(0, np.int64))
