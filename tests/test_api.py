@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import colwriter as cw
+from colwriter import arena
+from colwriter.sinks import open_sink
 
 TABLE = pa.table({"a": pa.array([1, None, 3]), "b": ["x", "", None], "c": [[1], None, []]})
 
@@ -341,6 +343,14 @@ class TestFailures:
                 os._exit(0)
             os.waitpid(child, 0)
         assert pq.read_table(path).equals(TABLE)
+
+    def test_a_buffer_is_given_back_once(self) -> None:
+        """A second owner of the same arena would write over what the first has in it."""
+        arena.release_arenas()
+        sink = open_sink(io.BytesIO())
+        sink.close()
+        sink.abort()
+        assert arena.take_arena() is not arena.take_arena()
 
     def test_half_made_writers_say_nothing(self, recwarn: pytest.WarningsRecorder) -> None:
         with pytest.raises(TypeError):

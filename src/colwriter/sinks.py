@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from colwriter import kernels
-from colwriter.arena import give_arena_back, take_arena
+from colwriter.arena import Arena, give_arena_back, take_arena
 from colwriter.errors import InvalidOptionError
 from colwriter.framing import Pieces
 
@@ -36,7 +36,7 @@ class Sink:
         self._is_raw = isinstance(stream, io.RawIOBase)
         self._commit = commit
         self._rollback = rollback
-        self._arena = take_arena()
+        self._arena: Arena | None = take_arena()
         self._buffer_array = self._arena.take(BUFFER_SIZE)
         self._buffer = self._buffer_array.data
         self._waiting = 0
@@ -96,13 +96,19 @@ class Sink:
         """Finish the file."""
         self._flush()
         self._commit()
-        give_arena_back(self._arena)
+        self._release()
 
     def abort(self) -> None:
         """Give the file up. In a child process, which has a copy of this object, the file is its parent's."""
         if os.getpid() == self._process:
             self._rollback()
-        give_arena_back(self._arena)
+        self._release()
+
+    def _release(self) -> None:
+        """Give the buffer back, once: an arena that is given back twice would have two owners."""
+        arena, self._arena = self._arena, None
+        if arena is not None:
+            give_arena_back(arena)
 
 
 def as_filesystem(filesystem: Any) -> pafs.FileSystem:

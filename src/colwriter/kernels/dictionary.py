@@ -108,6 +108,23 @@ def _same_bytes(data: Bytes, a: Int, b: Int, length: Int) -> Int:
     return load_u64(data, a + length - 8) == load_u64(data, b + length - 8)
 
 
+@inlined
+def _sampled_slot(k: Int, wanted: Int, start: Int, end: Int, validity: Bytes, bit_offset: Int) -> Int:
+    """The slot of sample ``k`` of ``wanted`` from ``[start, end)``, or -1 if there is none, or it is null.
+
+    Each sample has a stratum, where it is picked by hash: equal steps would meet the period of periodic data.
+    """
+    low = start + k * (end - start) // wanted
+    high = start + (k + 1) * (end - start) // wanted
+    if high <= low:
+        return np.int64(-1)
+    slot = low + np.int64(_hash(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
+    bit = bit_offset + slot
+    if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
+        return np.int64(-1)
+    return slot
+
+
 @kernel
 def sample_fixed(
     values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, seen: Array, used: Bytes
@@ -118,18 +135,11 @@ def sample_fixed(
     """
     wanted = len(seen) // 4
     mask = np.uint64(len(seen) - 1)
-    count = end - start
     met = np.int64(0)
     distinct = np.int64(0)
     for k in range(wanted):
-        # Within its stratum a slot is picked by hash: equal steps would meet the period of periodic data.
-        low = start + k * count // wanted
-        high = start + (k + 1) * count // wanted
-        if high <= low:
-            continue
-        slot = low + np.int64(_hash(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
-        bit = bit_offset + slot
-        if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
+        slot = _sampled_slot(k, wanted, start, end, validity, bit_offset)
+        if slot < 0:
             continue
         met += 1
         value = np.int64(values[slot])
@@ -151,16 +161,10 @@ def hash_slots(
     """Hashes of the byte arrays at up to ``len(hashes)`` slots spread over ``[start, end)``; returns how many."""
     wanted = len(hashes)
     size = np.int64(len(data))
-    count = end - start
     met = np.int64(0)
     for k in range(wanted):
-        low = start + k * count // wanted
-        high = start + (k + 1) * count // wanted
-        if high <= low:
-            continue
-        slot = low + np.int64(_hash(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
-        bit = bit_offset + slot
-        if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
+        slot = _sampled_slot(k, wanted, start, end, validity, bit_offset)
+        if slot < 0:
             continue
         first = np.int64(offsets[slot])
         length = np.int64(offsets[slot + 1]) - first

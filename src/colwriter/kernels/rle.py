@@ -249,12 +249,12 @@ def encode_pairs(pairs: Bytes, level_starts: Int64s, out: Bytes, out_starts: Int
 
 
 @inlined
-def _pack_masks(bit_width: Int) -> Int:
+def _pack_masks(bit_width: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
     """Masks and shifts of the three steps that pack eight bytes of ``bit_width`` bits each, lane by lane."""
     w = np.uint64(bit_width)
     one = np.uint64(1)
     field = (one << w) - one
-    pair = (one << (w + w)) - one if bit_width <= 8 else field
+    pair = (one << (w + w)) - one
     quad = (one << (np.uint64(4) * w)) - one
     low1 = field * np.uint64(0x0001000100010001)
     high1 = (field << w) * np.uint64(0x0001000100010001)
