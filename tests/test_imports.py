@@ -11,7 +11,7 @@ import colwriter
 
 ROOT = Path(colwriter.__file__).parent
 FLOORS = [
-    {"errors", "version", "arena", "kernels", "compact", "parallel"},
+    {"errors", "version", "arena", "kernels", "parallel"},
     {"thrift_types", "thrift", "parquet_types", "metadata", "options"},
     {"compression", "statistics"},
     {"schema", "buffers", "levels", "pages", "framing", "page_index", "encodings"},

@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colwriter import thrift
+from colwriter.arena import Arena
+from colwriter.buffers import frozen
 from colwriter.metadata import BoundaryOrder, ColumnIndex, OffsetIndex, PageLocation
-from colwriter.page_index import ByteArrayBounds, NumberBounds, column_index, offset_index
-from colwriter.pages import Histograms, Pages
+from colwriter.page_index import PageBounds, byte_array_bounds, column_index, number_bounds, offset_index
+from colwriter.pages import NO_HISTOGRAM, Histograms, Pages
+from colwriter.statistics import truncate_max, truncate_min
 
 ASCENDING, DESCENDING, UNORDERED = BoundaryOrder.ASCENDING, BoundaryOrder.DESCENDING, BoundaryOrder.UNORDERED
 # Lists have a long header from 15 elements on; varints grow at every seventh bit.
@@ -19,7 +22,25 @@ NUMBERS = st.one_of(st.integers(0, 200), st.sampled_from([63, 64, 8191, 8192, 2*
 
 def pages(num_levels: list[int], num_values: list[int]) -> Pages:
     fences = [np.concatenate([[0], np.cumsum(counts)]).astype(np.int64) for counts in (num_levels, num_values)]
-    return Pages.of(np.array([fences[0], fences[0], fences[0], fences[1]]))
+    return Pages(np.array([fences[0], fences[0], fences[0], fences[1]]))
+
+
+def pages_of_rows(first_rows: list[int]) -> Pages:
+    rows = np.array([*first_rows, 2**62], np.int64)
+    return Pages(np.array([rows, rows, rows, rows]))
+
+
+def byte_bounds(table: Pages, minima: list[bytes], maxima: list[bytes], is_string: bool) -> PageBounds:
+    """Bounds of the pages that have values, the others having none, in a buffer with something between them."""
+    sides = []
+    for values in (minima, maxima):
+        rest = iter(values)
+        sides.append([next(rest) if count else b"" for count in table.num_values])
+    flat = [value for side in sides for value in side]
+    lengths = np.array([len(value) for value in flat], np.int64)
+    starts = np.cumsum(lengths + 1) - lengths - 1
+    data = frozen(np.frombuffer(b"".join(value + b"\xfe" for value in flat), np.uint8))
+    return byte_array_bounds(table, data, starts.reshape(2, -1), lengths.reshape(2, -1), is_string)
 
 
 @settings(max_examples=100, deadline=None)
@@ -33,11 +54,19 @@ def test_offset_index(rows: list[tuple[int, int, int]], start: int, with_bytes: 
         tuple(PageLocation(*map(int, row)) for row in zip(offsets, sizes, first_rows, strict=True)),
         value_bytes if with_bytes else None,
     )
-    assert offset_index(start, sizes, first_rows, value_bytes if with_bytes else None) == thrift.encode(expected)
+    table = pages_of_rows(first_rows.tolist())
+    assert offset_index(start, sizes, table, value_bytes if with_bytes else None) == thrift.encode(expected)
 
 
-def _with_chunk(histogram: np.ndarray | None) -> np.ndarray | None:
-    return None if histogram is None else np.vstack([histogram, histogram.sum(axis=0)])
+def naive_order(minima: list, maxima: list) -> BoundaryOrder:
+    if minima == sorted(minima) and maxima == sorted(maxima):
+        return ASCENDING if minima else UNORDERED
+    falling = minima == sorted(minima)[::-1] and maxima == sorted(maxima)[::-1]
+    return DESCENDING if falling else UNORDERED
+
+
+def _with_chunk(histogram: np.ndarray | None) -> np.ndarray:
+    return NO_HISTOGRAM if histogram is None else np.vstack([histogram, histogram.sum(axis=0)])
 
 
 @settings(max_examples=100, deadline=None)
@@ -53,14 +82,21 @@ def test_column_index(rows: list, kind: str) -> None:
     num_values = [0 if null else 1 + extra for null, extra, *_ in rows]
     num_levels = [n + extra for n, (_, extra, *_) in zip(num_values, rows, strict=True)]
     filled = [row for row in rows if not row[0]]
-    minima, maxima = [r[2].encode()[:64] for r in filled], [r[3].encode()[:64] for r in filled]
+    minima, maxima = [r[2].encode() for r in filled], [r[3].encode() for r in filled]
     definition = np.array([[r[4], r[5]] for r in rows], np.int64) if kind != "none" else None
     repetition = np.array([[r[5], 1, r[4]] for r in rows], np.int64) if kind == "both" else None
     table = pages(num_levels, num_values)
-    bounds = ByteArrayBounds(minima, maxima, False)
-    encoded = column_index(table, bounds, Histograms(_with_chunk(repetition), _with_chunk(definition)))
-    order = bounds.of_pages(table.num_values == 0)[2]
-    low, high = iter(minima), iter(maxima)
+    bounds = byte_bounds(table, minima, maxima, False)
+    histograms = Histograms(_with_chunk(repetition), _with_chunk(definition))
+    encoded = column_index(table, bounds, histograms, Arena())
+    stored = [truncate_min(v, False).value for v in minima], [truncate_max(v, False).value for v in maxima]
+    order = naive_order(*stored)
+    low, high = map(iter, stored)
+    if filled:
+        assert bounds.least == truncate_min(min(minima), False)
+        assert bounds.greatest == truncate_max(max(maxima), False)
+    else:
+        assert (bounds.least, bounds.greatest) == (None, None)
     expected = ColumnIndex(
         null_pages=tuple(r[0] for r in rows),
         min_values=tuple(b"" if r[0] else next(low) for r in rows),
@@ -88,19 +124,37 @@ def test_column_index(rows: list, kind: str) -> None:
     ],
 )
 def test_boundary_order(minima: list[int], maxima: list[int], order: BoundaryOrder) -> None:
-    pages = np.zeros(len(minima), np.bool_)
-    assert NumberBounds(np.array(minima, np.int64), np.array(maxima, np.int64), "<i8").of_pages(pages)[2] == order
+    table = pages([1] * len(minima), [1] * len(minima))
+    assert number_bounds(table, np.array([minima, maxima], np.int64), np.dtype(np.int64)).order == order
     texts = [[b"%03d" % (v + 100) for v in values] for values in (minima, maxima)]
-    assert ByteArrayBounds(*texts, True).of_pages(pages)[2] == order
+    assert byte_bounds(table, *texts, True).order == order
+    # Pages without values, wherever they are, say nothing.
+    some = [0, *(1 for _ in minima), 0]
+    spread = pages([1] * len(some), some)
+    numbers = np.array([[99, *minima, -99], [-99, *maxima, 99]], np.int64)
+    assert number_bounds(spread, numbers, np.dtype(np.int64)).order == order
+    assert byte_bounds(spread, *texts, True).order == order
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.binary(max_size=3), st.binary(max_size=3)), min_size=1, max_size=5))
+def test_order_of_byte_arrays(rows: list[tuple[bytes, bytes]]) -> None:
+    minima, maxima = map(list, zip(*rows, strict=True))
+    bounds = byte_bounds(pages([1] * len(rows), [1] * len(rows)), minima, maxima, False)
+    assert bounds.order == naive_order(minima, maxima)
+    assert (bounds.least.value, bounds.greatest.value) == (min(minima), max(maxima))
 
 
 def test_bounds_are_stored_little_endian() -> None:
-    bounds = NumberBounds(np.array([-1, 2]), np.array([1, 256]), "<i4")
-    stored = b"\xff\xff\xff\xff", b"\x02\0\0\0"
-    minima, maxima, _ = bounds.of_pages(np.zeros(2, np.bool_))
-    assert minima == b"\x19\x28" + b"".join(b"\x04" + v for v in stored)
-    assert maxima == b"\x19\x28\x04\x01\0\0\0\x04\0\x01\0\0"
-    minima, _, _ = bounds.of_pages(np.array([False, True, False]))
-    assert minima == b"\x19\x38\x04\xff\xff\xff\xff\x00\x04\x02\0\0\0"
-    least, greatest = bounds.of_chunk()
-    assert (least.value, greatest.value) == (b"\xff\xff\xff\xff", b"\0\x01\0\0")
+    table = pages([1, 2, 1], [1, 0, 1])
+    bounds = number_bounds(table, np.array([[-1, 7, 2], [1, 7, 256]], np.int64), np.dtype(np.int32))
+    assert (bounds.least.value, bounds.greatest.value) == (b"\xff\xff\xff\xff", b"\0\x01\0\0")
+    encoded = column_index(table, bounds, Histograms(NO_HISTOGRAM, NO_HISTOGRAM), Arena())
+    expected = ColumnIndex(
+        (False, True, False),
+        (b"\xff\xff\xff\xff", b"", b"\2\0\0\0"),
+        (b"\1\0\0\0", b"", b"\0\1\0\0"),
+        ASCENDING,
+        np.array([0, 2, 0]),
+    )
+    assert encoded == thrift.encode(expected)

@@ -5,8 +5,7 @@ Kernels are compiled for read-only inputs alone, since most Arrow buffers are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +20,7 @@ __all__ = ["EMPTY", "Bitmap", "frozen", "leaf_buffers", "list_buffers", "validit
 Bytes = NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True)
-class Bitmap:
+class Bitmap(NamedTuple):
     """A validity bitmap: slot i is valid where bit ``offset + i`` of ``bits`` is set."""
 
     bits: Bytes

@@ -1,10 +1,15 @@
-"""One leaf of one row group, from its values and levels to the bytes and metadata of a column chunk."""
+"""One leaf of one row group, from its values and levels to the bytes and metadata of a column chunk.
+
+``encode_column_chunk`` is the whole of it: pages are cut, levels and values encoded, framed as they stand in the file,
+and what was learned on the way becomes statistics and page index. Threads, where there are any, share the pages.
+"""
 
 from __future__ import annotations
 
-from concurrent.futures import wait
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +34,9 @@ from colwriter.metadata import (
     Type,
 )
 from colwriter.options import ColumnOptions, SizeStatisticsLevel, WriterOptions
-from colwriter.page_index import ByteArrayBounds, NumberBounds, PageBounds, column_index, offset_index
+from colwriter.page_index import column_index, offset_index, page_bounds
 from colwriter.pages import (
+    NO_HISTOGRAMS,
     EncodedLevels,
     EncodedValues,
     PageLimits,
@@ -40,26 +46,26 @@ from colwriter.pages import (
     paginate,
     value_lead,
 )
-from colwriter.parallel import pool
+from colwriter.parallel import side_by_side
 from colwriter.schema import ColumnDescriptor
 from colwriter.statistics import chunk_statistics, size_statistics
 
 __all__ = ["EncodedChunk", "encode_column_chunk"]
 
 Int64s = NDArray[np.int64]
-_BothLevels = tuple[EncodedLevels, EncodedLevels]
+# Pages of which a thread must have this many to pay.
+PAGES_PER_THREAD = 4
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedChunk:
+class EncodedChunk(NamedTuple):
     """A column chunk before its place in the file is known. ``parts`` are its bytes, in order; they lie in an arena."""
 
     descriptor: ColumnDescriptor
     options: ColumnOptions
     parts: list[Any]
     dictionary_page_size: int
+    pages: Pages
     page_sizes: Int64s
-    first_rows: Int64s
     value_bytes: Int64s | None
     num_values: int
     uncompressed_size: int
@@ -67,11 +73,6 @@ class EncodedChunk:
     statistics: Statistics | None
     size_statistics: SizeStatistics | None
     column_index: bytes | None
-
-    @property
-    def compressed_size(self) -> int:
-        """Bytes of the chunk in the file."""
-        return self.dictionary_page_size + int(self.page_sizes.sum())
 
     def column_metadata(self, offset: int) -> ColumnMetaData:
         """Metadata of the chunk, written at ``offset`` of the file."""
@@ -83,7 +84,7 @@ class EncodedChunk:
             codec=self.options.codec,
             num_values=self.num_values,
             total_uncompressed_size=self.uncompressed_size,
-            total_compressed_size=self.compressed_size,
+            total_compressed_size=self.dictionary_page_size + int(np.add.reduce(self.page_sizes)),
             data_page_offset=offset + self.dictionary_page_size,
             dictionary_page_offset=offset if self.dictionary_page_size else None,
             statistics=self.statistics,
@@ -95,16 +96,15 @@ class EncodedChunk:
         """Encoded offset index of the chunk, written at ``offset`` of the file."""
         per_page = self.options.size_statistics_level is SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK
         value_bytes = self.value_bytes if per_page else None
-        return offset_index(offset + self.dictionary_page_size, self.page_sizes, self.first_rows, value_bytes)
+        return offset_index(offset + self.dictionary_page_size, self.page_sizes, self.pages, value_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    """Neighbouring pages of one encoding."""
+class _Segment(NamedTuple):
+    """Neighbouring pages of one encoding, their levels and values encoded."""
 
     pages: Pages
+    levels: tuple[EncodedLevels, EncodedLevels]
     values: EncodedValues
-    framed: FramedPages
 
 
 def encode_column_chunk(
@@ -113,45 +113,43 @@ def encode_column_chunk(
     """Encode a leaf: dictionary pages first, if a dictionary pays, then PLAIN ones for the rest."""
     writer = _ChunkWriter(leaf, options, column, arena, threads)
     dictionary, segments = writer.segments()
+    framed = writer.frame(segments)
     pages = _join([segment.pages for segment in segments])
-    value_bytes = _concatenate([segment.values.value_bytes for segment in segments])
+    value_bytes = None
+    if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
+        value_bytes = _concatenate([segment.values.value_bytes for segment in segments])
     parts, dictionary_page_size, uncompressed_size = writer.dictionary_page(dictionary)
-    stats = [PageEncodingStats(PageType.DICTIONARY_PAGE, Encoding.PLAIN, 1)] if dictionary is not None else []
-    data_page = PageType.DATA_PAGE if options.data_page_version == 1 else PageType.DATA_PAGE_V2
-    for segment in segments:
-        parts += segment.framed.parts
-        uncompressed_size += segment.framed.uncompressed_size
-        stats.append(PageEncodingStats(data_page, segment.values.encoding, len(segment.pages)))
+    for part in framed:
+        parts += part.parts
+        uncompressed_size += part.uncompressed_size
 
     level = column.size_statistics_level
-    histograms = None if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
+    histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
     per_page = level is SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK
     statistics = index = None
     if column.write_statistics:
-        bounds = _bounds(leaf, segments)
-        statistics = chunk_statistics(int(pages.null_counts.sum()), *bounds.of_chunk())
+        bounds = page_bounds(leaf, pages, _concatenate([segment.values.extremes for segment in segments]))
+        statistics = chunk_statistics(pages.total(1) - pages.total(3), bounds.least, bounds.greatest)
         if options.write_page_index:
-            index = column_index(pages, bounds, histograms if per_page else None)
+            index = column_index(pages, bounds, histograms if per_page else NO_HISTOGRAMS, arena)
     return EncodedChunk(
         descriptor=leaf.descriptor,
         options=column,
         parts=parts,
         dictionary_page_size=dictionary_page_size,
-        page_sizes=np.concatenate([segment.framed.sizes for segment in segments]),
-        first_rows=pages.rows[:-1],
+        pages=pages,
+        page_sizes=_concatenate([part.sizes for part in framed]),
         value_bytes=value_bytes,
         num_values=leaf.num_levels,
         uncompressed_size=uncompressed_size,
-        encoding_stats=tuple(stats),
+        encoding_stats=_encoding_stats(options, dictionary, segments),
         statistics=statistics,
-        size_statistics=None
-        if histograms is None
-        else size_statistics(value_bytes, histograms.repetition, histograms.definition),
+        size_statistics=None if level is SizeStatisticsLevel.NONE else size_statistics(value_bytes, *histograms),
         column_index=index,
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _ChunkWriter:
     leaf: LeafColumn
     options: WriterOptions
@@ -173,51 +171,51 @@ class _ChunkWriter:
         """The dictionary, if one pays, and the pages."""
         leaf = self.leaf
         dictionary = None
-        segments = []
+        segments: list[_Segment] = []
         if self.column.use_dictionary:
-            limit = self.options.dictionary_pagesize_limit
-            dictionary = dictionary_encoding.build(leaf, limit, self.arena)
+            dictionary = dictionary_encoding.build(leaf, self.options.dictionary_pagesize_limit, self.arena)
         if dictionary is not None:
-            segment = self.dictionary_segment(dictionary)
-            if segment is None:
+            segments = self.dictionary_segments(dictionary)
+            if not segments:
                 dictionary = None
-            else:
-                segments.append(segment)
         done = segments[-1].pages if segments else None
         if done is None or done.rows[-1] < leaf.num_rows:
             variable = leaf.descriptor.physical_type is Type.BYTE_ARRAY
             pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done)
-            levels, values = self.encode(pages, plain.encode, leaf)
-            segments.append(_Segment(pages, values, self.frame(pages, levels, values)))
+            segments += self.encode(pages, plain.encode, leaf)
         return dictionary, segments
 
-    def dictionary_segment(self, dictionary: Dictionary) -> _Segment | None:
-        """The pages whose values are all in the dictionary, or None if it does not pay."""
+    def dictionary_segments(self, dictionary: Dictionary) -> list[_Segment]:
+        """The pages whose values are all in the dictionary; none if it does not pay."""
         leaf = self.leaf
         bits = dictionary_encoding.index_bits(dictionary)
         pages = paginate(leaf, self.limits, bits, False, stop_value=dictionary.num_values)
         if len(pages) == 0:
-            return None
-        levels, values = self.encode(pages, dictionary_encoding.encode, leaf, dictionary)
-        if not dictionary_encoding.pays(leaf, dictionary, values, pages):
-            return None
-        return _Segment(pages, values, self.frame(pages, levels, values))
+            return []
+        segments = self.encode(pages, dictionary_encoding.encode, leaf, dictionary)
+        encoded = [(segment.values, segment.pages) for segment in segments]
+        return segments if dictionary_encoding.pays(leaf, dictionary, encoded) else []
 
-    def encode(self, pages: Pages, encode_values: Any, *source: Any) -> tuple[_BothLevels, EncodedValues]:
-        """Levels and values of the pages, side by side if there are threads for both."""
-        room = value_lead(self.leaf, pages)
-        if self.threads == 1:
-            levels = encode_levels(self.leaf, pages, self.arena)
-            return levels, encode_values(*source, pages, room, self.column.write_statistics, self.arena)
-        future = pool(self.threads).submit(encode_levels, self.leaf, pages, self.arena)
-        try:
-            values = encode_values(*source, pages, room, self.column.write_statistics, self.arena)
-        finally:
-            wait([future])  # it uses the arena
-        return future.result(), values
+    def encode(self, pages: Pages, encode_values: Callable[..., EncodedValues], *source: Any) -> list[_Segment]:
+        """Levels and values of the pages, those of each thread a segment of its own."""
 
-    def frame(self, pages: Pages, levels: _BothLevels, values: EncodedValues) -> FramedPages:
-        return frame(self.leaf.descriptor.dotted_path, pages, levels, values, self.format, self.threads)
+        def encode(some: Pages) -> _Segment:
+            levels = encode_levels(self.leaf, some, self.arena)
+            lead = value_lead(levels, some)
+            values = encode_values(*source, some, lead, self.column.write_statistics, self.arena)
+            return _Segment(some, levels, values)
+
+        parts = min(self.threads, len(pages) // PAGES_PER_THREAD)
+        return [encode(pages)] if parts < 2 else side_by_side(encode, pages.split(parts), self.threads)
+
+    def frame(self, segments: list[_Segment]) -> list[FramedPages]:
+        """The pages of each segment as they stand in the file."""
+        path, form = self.leaf.descriptor.dotted_path, self.format
+
+        def framed(segment: _Segment) -> FramedPages:
+            return frame(path, segment.pages, segment.levels, segment.values, form)
+
+        return side_by_side(framed, segments, self.threads)
 
     def dictionary_page(self, dictionary: Dictionary | None) -> tuple[list[Any], int, int]:
         """The dictionary page: its parts, its size in the file, and that before compression, both with the header."""
@@ -238,35 +236,24 @@ class _ChunkWriter:
         return [header, body], len(header) + len(body), len(header) + len(page)
 
 
+def _encoding_stats(
+    options: WriterOptions, dictionary: Dictionary | None, segments: list[_Segment]
+) -> tuple[PageEncodingStats, ...]:
+    """How many pages there are of each type and encoding, in the order of the pages."""
+    data_page = PageType.DATA_PAGE if options.data_page_version == 1 else PageType.DATA_PAGE_V2
+    stats = [] if dictionary is None else [PageEncodingStats(PageType.DICTIONARY_PAGE, Encoding.PLAIN, 1)]
+    for encoding, same in groupby(segments, lambda segment: segment.values.encoding):
+        stats.append(PageEncodingStats(data_page, encoding, sum(len(segment.pages) for segment in same)))
+    return tuple(stats)
+
+
 def _join(tables: list[Pages]) -> Pages:
     """Pages of several segments, each of which starts where the one before ends."""
     if len(tables) == 1:
         return tables[0]
-    return Pages.of(
-        np.array(
-            [
-                np.concatenate([part[1:] if k else part for k, part in enumerate(parts)])
-                for parts in zip(*(table.fences for table in tables), strict=True)
-            ]
-        )
-    )
+    return Pages(np.concatenate([table.fences[:, k > 0 :] for k, table in enumerate(tables)], axis=1))
 
 
-def _concatenate(arrays: list[Int64s | None]) -> Int64s | None:
-    present = [array for array in arrays if array is not None]
-    return np.concatenate(present) if present else None
-
-
-def _bounds(leaf: LeafColumn, segments: list[_Segment]) -> PageBounds:
-    """The bounds of the pages that have values."""
-    filled = np.concatenate([segment.pages.num_values for segment in segments]) > 0
-    minima = np.concatenate([segment.values.minima for segment in segments])[filled]
-    maxima = np.concatenate([segment.values.maxima for segment in segments])[filled]
-    if leaf.descriptor.physical_type is not Type.BYTE_ARRAY:
-        return NumberBounds(minima, maxima, leaf.values.dtype.newbyteorder("<").str)
-    return ByteArrayBounds(_byte_arrays(leaf, minima), _byte_arrays(leaf, maxima), leaf.descriptor.is_string)
-
-
-def _byte_arrays(leaf: LeafColumn, slots: Int64s) -> list[bytes]:
-    starts, ends = leaf.offsets[slots].tolist(), leaf.offsets[slots + 1].tolist()
-    return [leaf.data[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
+def _concatenate(arrays: list[Any]) -> Int64s:
+    """Columns of the page tables of several segments, along their pages."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=-1)

@@ -82,10 +82,10 @@ class ParquetWriter:
         self._schema = parquet_schema(stored, self._options.use_compliant_nested_type)
         paths = [column.dotted_path for column in self._schema.columns]
         self._options.check_names(paths)
-        self._columns = [self._options.resolve(path) for path in paths]
-        for column in self._columns:
-            if column.codec_name:
-                make_compression(column.codec_name, column.compression_level)
+        self._columns = self._options.resolve_all(paths)
+        for codec, level in {(column.codec_name, column.compression_level) for column in self._columns}:
+            if codec:
+                make_compression(codec, level)
         self._key_values: dict[str, str | None] = {}
         for key, value in (schema.metadata or {}).items():
             self._key_values[_text(key)] = _text(value)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colwriter import kernels
-from colwriter.compact import Records
 from colwriter.compression import Compression
 from colwriter.errors import InvalidDataError
-from colwriter.metadata import Encoding
+from colwriter.metadata import Encoding, PageType
 from colwriter.pages import MAX_HEADER, EncodedLevels, EncodedValues, Pages
-from colwriter.parallel import pool
 
 __all__ = ["FramedPages", "PageFormat", "Pieces", "checksum", "frame"]
 
@@ -25,8 +22,7 @@ Int64s = NDArray[np.int64]
 MAX_PAGE_BYTES = (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class PageFormat:
+class PageFormat(NamedTuple):
     """How pages are written: data page ``version`` 1 or 2, compressed if there is a ``codec``, with a CRC or not."""
 
     version: int
@@ -34,8 +30,7 @@ class PageFormat:
     checksums: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
+class Pieces(NamedTuple):
     """Pieces ``data[starts[i]:ends[i]]`` of a buffer that follow one another in the file."""
 
     data: NDArray[np.uint8]
@@ -43,8 +38,7 @@ class Pieces:
     ends: Int64s
 
 
-@dataclass(frozen=True, slots=True)
-class FramedPages:
+class FramedPages(NamedTuple):
     """Pages as they stand in the file: ``parts`` (bytes or ``Pieces``) follow one another; page i takes ``sizes[i]``.
 
     ``sizes`` hold the header; ``uncompressed_size`` is that of all pages, headers too.
@@ -56,21 +50,16 @@ class FramedPages:
 
 
 def frame(
-    path: str,
-    pages: Pages,
-    levels: tuple[EncodedLevels, EncodedLevels],
-    values: EncodedValues,
-    form: PageFormat,
-    threads: int = 1,
+    path: str, pages: Pages, levels: tuple[EncodedLevels, EncodedLevels], values: EncodedValues, form: PageFormat
 ) -> FramedPages:
     """Put levels before values, compress, and put headers before bodies.
 
     Data page V1 compresses levels and values together. V2 compresses the values alone, and only where that makes them
     smaller (parquet.thrift, ``DataPageHeaderV2.is_compressed``). Raises ``InvalidDataError`` for a page, that is a row,
-    of more than 2 GiB in column ``path``. Pages are compressed by ``threads`` threads.
+    of more than 2 GiB in column ``path``.
     """
     repetition, definition = levels
-    bodies = np.empty(len(pages), np.int64)
+    bodies, starts = np.empty((2, len(pages)), np.int64)
     kernels.framing.place_levels(
         repetition.data,
         repetition.starts,
@@ -81,38 +70,44 @@ def frame(
         values.data,
         bodies,
     )
-    uncompressed = values.ends - bodies
-    ends, is_compressed = values.ends, np.zeros(len(pages), np.int64)
-    larger: dict[int, Any] = {}
+    compressed = Compressed(values.ends, None, {})
     if form.codec is not None:
         contents = bodies if form.version == 1 else values.starts
-        ends, is_compressed, larger = _compress(values, bodies, contents, form, threads)
-    compressed = ends - bodies
-    _check_size(path, uncompressed, compressed)
-    memory = values.data.data
-    crcs: list[Int64s] = []
-    if form.checksums:
-        stored = [larger.get(page, content) for page, content in enumerate(_slices(memory, bodies, ends))]
-        crcs.append(np.array([checksum(content) for content in stored], np.int64))
+        compressed = _compress(values, bodies, contents, form.version, form.codec)
+    if len(values.data) > MAX_PAGE_BYTES:
+        _check_size(path, values.ends - bodies, compressed.ends - bodies)
 
-    sizes = [uncompressed, compressed, *crcs]
-    records = _header(form.version, form.checksums)
-    if form.version == 1:
-        fields = [0, *sizes, pages.num_levels, int(values.encoding), int(Encoding.RLE), int(Encoding.RLE)]
-        suffixes = np.zeros((len(pages), 2), np.uint8)
-    else:
-        counts = (pages.num_levels, pages.null_counts, pages.num_rows)
-        fields = [3, *sizes, *counts, int(values.encoding), definition.encoded_sizes, repetition.encoded_sizes]
-        suffixes = np.zeros((len(pages), 3), np.uint8)
-        suffixes[:, 0] = 0x12 - is_compressed  # a bool is in the type of its field header: 1 true, 2 false
-    starts = records.write_headers(fields, suffixes, values.data, bodies)
-    parts: list[Any] = [Pieces(values.data, starts, ends)]
-    if larger:
-        headers = _slices(memory, starts, bodies)
-        pieces = zip(headers, _slices(memory, bodies, ends), strict=True)
-        parts = [part for k, (header, body) in enumerate(pieces) for part in (header, larger.get(k, body))]
-    header_sizes = bodies - starts
-    return FramedPages(parts, header_sizes + compressed, int((header_sizes + uncompressed).sum()))
+    header = _header(form.version, form.checksums, values.encoding)
+    numbers = np.empty((len(header.prefixes), len(pages)), np.int64)
+    np.subtract(values.ends, bodies, out=numbers[0])
+    np.subtract(compressed.ends, bodies, out=numbers[1])
+    row = 2
+    if form.checksums:
+        numbers[2] = _checksums(values.data.data, bodies, compressed)
+        row = 3
+    numbers[row] = pages.num_levels
+    suffixes = np.empty((len(pages), len(header.suffix)), np.uint8)
+    suffixes[:] = header.suffix
+    if form.version == 2:
+        numbers[row + 1] = pages.null_counts
+        numbers[row + 2] = pages.num_rows
+        numbers[row + 3] = definition.encoded_sizes
+        numbers[row + 4] = repetition.encoded_sizes
+        if compressed.is_compressed is not None:
+            suffixes[:, 0] = FALSE - compressed.is_compressed
+    kernels.compact.write_headers(
+        numbers, header.prefixes, header.prefix_sizes, suffixes, MAX_HEADER, values.data, bodies, starts
+    )
+    sizes = compressed.ends - starts
+    uncompressed_size = int(np.add.reduce(values.ends) - np.add.reduce(starts))
+    parts: list[Any] = [Pieces(values.data, starts, compressed.ends)]
+    if compressed.larger:
+        memory, parts = values.data.data, []
+        for page, (head, body) in enumerate(
+            zip(_slices(memory, starts, bodies), _slices(memory, bodies, compressed.ends), strict=True)
+        ):
+            parts += head, compressed.larger.get(page, body)
+    return FramedPages(parts, sizes, uncompressed_size)
 
 
 def _check_size(path: str, *sizes: Int64s) -> None:
@@ -121,43 +116,82 @@ def _check_size(path: str, *sizes: Int64s) -> None:
         raise InvalidDataError(f"{path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}")
 
 
-def _compress(
-    values: EncodedValues, bodies: Int64s, contents: Int64s, form: PageFormat, threads: int
-) -> tuple[Int64s, Int64s, dict[int, Any]]:
+class Compressed(NamedTuple):
+    """Where pages end when they are compressed, which are (1 or 0 each; None: none), and bodies that lie elsewhere."""
+
+    ends: Int64s
+    is_compressed: Int64s | None
+    larger: dict[int, Any]
+
+
+def _compress(values: EncodedValues, bodies: Int64s, contents: Int64s, version: int, codec: Compression) -> Compressed:
     """Compress each page from ``contents`` on, and put the result where the content was: memory stays one buffer.
 
-    Returns where the pages end now, which of them are compressed (V2 keeps those that would not get smaller), and the
-    bodies that do not fit before the header of the next page, by page: compressed, they are larger.
+    A body that does not fit before the header of the next page, for it got larger, is kept in ``larger``. A page of V2
+    is left as it is if it would not get smaller.
     """
-    assert form.codec is not None
-    ends, is_compressed = values.ends.copy(), np.zeros(len(bodies), np.int64)
-    room = np.append(bodies[1:] - MAX_HEADER, len(values.data))
+    starts, old_ends, first_bytes = contents.tolist(), values.ends.tolist(), bodies.tolist()
+    rooms = [body - MAX_HEADER for body in first_bytes[1:]] + [len(values.data)]
+    ends, is_compressed = [], []
     larger: dict[int, Any] = {}
-    sources = _slices(values.data.data, contents, values.ends)
-    squeezed = map(form.codec.compress, sources) if threads == 1 else pool(threads).map(form.codec.compress, sources)
-    for page, (source, result) in enumerate(zip(sources, squeezed, strict=True)):
-        if form.version == 2 and len(result) >= len(source):
+    memory = values.data.data
+    for page, (start, end, room) in enumerate(zip(starts, old_ends, rooms, strict=True)):
+        result = codec.compress(memory[start:end])
+        smaller = len(result) < end - start
+        is_compressed.append(int(smaller or version == 1))
+        if version == 2 and not smaller:
+            ends.append(end)
             continue
-        is_compressed[page] = 1
-        start = int(contents[page])
-        ends[page] = start + len(result)
-        if ends[page] <= room[page]:
-            values.data[start : ends[page]] = result
+        ends.append(start + len(result))
+        if ends[-1] <= room:
+            memory[start : ends[-1]] = result
         else:
-            larger[page] = values.data[int(bodies[page]) : start].tobytes() + bytes(result)
-    return ends, is_compressed, larger
+            larger[page] = bytes(memory[first_bytes[page] : start]) + bytes(result)
+    return Compressed(np.array(ends, np.int64), np.array(is_compressed, np.int64), larger)
+
+
+class _Header(NamedTuple):
+    """The bytes before each number of a page header, and those after the last."""
+
+    prefixes: NDArray[np.uint8]
+    prefix_sizes: Int64s
+    suffix: NDArray[np.uint8]
+
+
+# Field headers of the compact protocol: the distance to the field before, and the type. A bool is its type.
+I32, TRUE, FALSE = 0x15, 0x11, 0x12
 
 
 @cache
-def _header(version: int, checksums: bool) -> Records:
-    """``PageHeader`` of a data page (parquet.thrift): fields that follow one another have the header 0x15, an i32.
+def _header(version: int, checksums: bool, encoding: Encoding) -> _Header:
+    """``PageHeader`` of a data page (parquet.thrift): its type, encodings and field headers are the same in all pages.
 
     Type and sizes are fields 1 to 3, crc 4; data_page_header is field 5, data_page_header_v2 field 8, both structs.
     """
-    struct = bytes((((5 if version == 1 else 8) - (4 if checksums else 3)) << 4 | 12, 0x15))
-    outer = [b"\x15"] * (4 if checksums else 3)
-    inner = [b"\x15"] * (3 if version == 1 else 5)
-    return Records.of([*outer, struct, *inner], 2 if version == 1 else 3)
+
+    def integer(value: int) -> bytes:
+        return bytes((I32, value << 1))
+
+    field = bytes((I32,))
+    page_type = integer(PageType.DATA_PAGE if version == 1 else PageType.DATA_PAGE_V2)
+    crc = [field] if checksums else []
+    struct = bytes((((5 if version == 1 else 8) - (4 if checksums else 3)) << 4 | 12,))
+    prefixes = [page_type + field, field, *crc, struct + field]
+    if version == 1:
+        suffix = integer(encoding) + 2 * integer(Encoding.RLE) + bytes(2)
+    else:
+        prefixes += [field, field, integer(encoding) + field, field]
+        suffix = bytes((FALSE, 0, 0))
+    table = np.zeros((len(prefixes), max(map(len, prefixes))), np.uint8)
+    for row, prefix in enumerate(prefixes):
+        table[row, : len(prefix)] = list(prefix)
+    return _Header(table, np.array([len(prefix) for prefix in prefixes], np.int64), np.frombuffer(suffix, np.uint8))
+
+
+def _checksums(memory: memoryview, bodies: Int64s, compressed: Compressed) -> list[int]:
+    """CRCs of the bodies as they are stored."""
+    stored = enumerate(_slices(memory, bodies, compressed.ends))
+    return [checksum(compressed.larger.get(page, body)) for page, body in stored]
 
 
 def _slices(memory: memoryview, starts: Int64s, ends: Int64s) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -60,20 +61,21 @@ def as_reader(table: Any) -> pa.Table | pa.RecordBatchReader:
 
 def without_views(schema: pa.Schema) -> pa.Schema:
     """The schema with string views and binary views as large strings and binaries, which hold the same values."""
-    types = [_without_views(arrow_type) for arrow_type in schema.types]
-    if types == schema.types:
+    old_types = schema.types
+    types = [_without_views(arrow_type) for arrow_type in old_types]
+    if all(map(operator.is_, types, old_types)):
         return schema
     fields = [field.with_type(arrow_type) for field, arrow_type in zip(schema, types, strict=True)]
     return pa.schema(fields, schema.metadata)
 
 
 def _without_views(arrow_type: pa.DataType) -> pa.DataType:
-    if pa.types.is_primitive(arrow_type):
-        return arrow_type
-    if pa.types.is_string_view(arrow_type):
+    if arrow_type.id == pa.lib.Type_STRING_VIEW:
         return pa.large_string()
-    if pa.types.is_binary_view(arrow_type):
+    if arrow_type.id == pa.lib.Type_BINARY_VIEW:
         return pa.large_binary()
+    if not pa.types.is_nested(arrow_type):
+        return arrow_type
     if is_list(arrow_type):
         element = arrow_type.value_field.with_type(_without_views(arrow_type.value_type))
         if pa.types.is_fixed_size_list(arrow_type):

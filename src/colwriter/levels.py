@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,8 +27,7 @@ Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(NamedTuple):
     """Levels of a leaf, each in ``width`` bits (1, 2 or 8) of ``data``, the first at bit ``offset``.
 
     There are readable bytes after the last level. Without ``data`` all levels are the same, the largest of a definition
@@ -43,8 +42,7 @@ class Levels:
 CONSTANT = Levels(EMPTY, 8)
 
 
-@dataclass(frozen=True, slots=True)
-class LeafColumn:
+class LeafColumn(NamedTuple):
     """The leaf of one column chunk, not encoded yet.
 
     Slots are the entries of the leaf's Arrow array; a slot with a null ancestor or null itself holds no value, which is
@@ -70,6 +68,7 @@ class LeafColumn:
 
 
 _ALL_VALID = Bitmap(EMPTY, 0)
+_NO_ROWS = frozen(np.empty(0, np.int64)), frozen(np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +95,26 @@ def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], are
     Arrays of levels lie in ``arena``. Raises ``InvalidDataError`` where a required field has nulls, or for offsets
     that cannot be followed.
     """
+    if not _is_nested(field.type):
+        yield _flat_leaf(array, field, columns[0])
+        return
     root = _Levels(len(array), len(array), 0, 0, 0, EMPTY, EMPTY, None)
     shredder = _Shredder(deque(columns), arena)
     yield from shredder.field(array, field, root, 1)
+
+
+def _flat_leaf(array: pa.Array, field: pa.Field, descriptor: ColumnDescriptor) -> LeafColumn:
+    """A leaf at the top of the schema: a row is one level and one slot, and its levels are its validity bitmap."""
+    valid = validity_bitmap(array)
+    if valid is None:
+        valid, definition = _ALL_VALID, CONSTANT
+    elif field.nullable:
+        definition = Levels(valid.bits, 1, valid.offset)
+    else:
+        raise InvalidDataError(f"{descriptor.dotted_path}: the field is not nullable, found {array.null_count} null(s)")
+    rows = len(array)
+    values, offsets, data = leaf_buffers(array, descriptor)
+    return LeafColumn(descriptor, rows, rows, rows, 0, *_NO_ROWS, CONSTANT, definition, *valid, values, offsets, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +375,3 @@ def _invalid_offsets(path: str, size: int) -> InvalidDataError:
     return InvalidDataError(
         f"{path}: offsets must not go down nor past the {size} items of the data, found some that do"
     )
-
-
-_NO_ROWS = frozen(np.empty(0, np.int64)), frozen(np.empty(0, np.int64))

@@ -6,7 +6,7 @@ import difflib
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -80,6 +80,8 @@ class PerColumn(Generic[T]):
 
     def check_names(self, paths: Iterable[str]) -> None:
         """Every name must stand for a leaf; a typing error must not silently turn an option off."""
+        if not self.by_path:
+            return
         known = set()
         for path in paths:
             while path:
@@ -219,14 +221,26 @@ class WriterOptions:
 
     def check_names(self, paths: Sequence[str]) -> None:
         """Raise ``InvalidOptionError`` where an option names a column that is not among the leaves ``paths``."""
-        for value in (getattr(self, f.name) for f in fields(self)):
-            if isinstance(value, PerColumn):
-                value.check_names(paths)
+        for value in self._per_column:
+            value.check_names(paths)
         for key in self.sorting_columns or ():
             if not 0 <= key.column_idx < len(paths):
                 raise InvalidOptionError(
                     f"sorting_columns: column_idx must be one of the {len(paths)} leaf columns, found {key.column_idx}"
                 )
+
+    @property
+    def _per_column(self) -> tuple[PerColumn[Any], ...]:
+        return (
+            *(self._codec, self._level, self._dictionary, self._encoding, self._statistics),
+            self._size_statistics,
+        )
+
+    def resolve_all(self, paths: Sequence[str]) -> list[ColumnOptions]:
+        """What holds for each of the leaf columns ``paths``."""
+        if paths and not any(option.by_path for option in self._per_column):
+            return [self.resolve(paths[0])] * len(paths)
+        return [self.resolve(path) for path in paths]
 
     def resolve(self, path: str) -> ColumnOptions:
         """What holds for the leaf column ``path``."""

@@ -2,136 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colwriter.compact import BINARY, BOOL, STRUCT, Records, binary_list, list_header, number_lists
-from colwriter.metadata import BoundaryOrder
+from colwriter import kernels
+from colwriter.arena import Arena
+from colwriter.buffers import frozen
+from colwriter.levels import LeafColumn
+from colwriter.metadata import Type
 from colwriter.pages import Histograms, Pages
-from colwriter.statistics import Bound, boundary_order, truncate_max, truncate_min
+from colwriter.statistics import TRUNCATE_LENGTH, Bound, truncate_max, truncate_min
 
-__all__ = ["ByteArrayBounds", "NumberBounds", "PageBounds", "column_index", "offset_index"]
+__all__ = ["PageBounds", "byte_array_bounds", "column_index", "number_bounds", "offset_index", "page_bounds"]
 
+Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
+NO_NUMBERS: Int64s = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberBounds:
-    """The least and greatest value of each page that has values, int64[pages], stored as numbers of ``dtype``."""
+class PageBounds(NamedTuple):
+    """The bounds of pages as the column index stores them, those of the chunk, and the ``BoundaryOrder``.
 
-    minima: Int64s
-    maxima: Int64s
-    dtype: str
-
-    def of_chunk(self) -> tuple[Bound | None, Bound | None]:
-        """Bounds of the column chunk."""
-        if len(self.minima) == 0:
-            return None, None
-        return Bound(self._bytes(self.minima.min()), True), Bound(self._bytes(self.maxima.max()), True)
-
-    def of_pages(self, null_pages: NDArray[np.bool_]) -> tuple[bytes, bytes, BoundaryOrder]:
-        """Fields 2 and 3 of the column index, minima and maxima of all pages, and their order."""
-        order = boundary_order(self.minima, self.maxima)
-        if len(self.minima) == len(null_pages):
-            return self._list(self.minima), self._list(self.maxima), order
-        return (
-            _binary_list(self._each(self.minima), null_pages),
-            _binary_list(self._each(self.maxima), null_pages),
-            order,
-        )
-
-    def _list(self, values: Int64s) -> bytes:
-        """A list<binary> of values of one width: each after its length."""
-        width = np.dtype(self.dtype).itemsize
-        table = np.empty((len(values), 1 + width), np.uint8)
-        table[:, 0] = width
-        table[:, 1:] = values.astype(self.dtype).view(np.uint8).reshape(-1, width)
-        return list_header(0x19, BINARY, len(values)) + table.tobytes()
-
-    def _each(self, values: Int64s) -> list[bytes]:
-        packed = values.astype(self.dtype)
-        return list(packed.view(f"V{packed.itemsize}").tolist())
-
-    def _bytes(self, values: Any) -> bytes:
-        return bytes(values.astype(self.dtype).tobytes())
-
-
-@dataclass(frozen=True, slots=True)
-class ByteArrayBounds:
-    """The least and greatest value of each page that has values, whole; they are shortened where they are stored."""
-
-    minima: list[bytes]
-    maxima: list[bytes]
-    is_string: bool
-
-    def of_chunk(self) -> tuple[Bound | None, Bound | None]:
-        """Bounds of the column chunk."""
-        if not self.minima:
-            return None, None
-        return truncate_min(min(self.minima), self.is_string), truncate_max(max(self.maxima), self.is_string)
-
-    def of_pages(self, null_pages: NDArray[np.bool_]) -> tuple[bytes, bytes, BoundaryOrder]:
-        """Fields 2 and 3 of the column index, minima and maxima of all pages, and their order."""
-        minima = [truncate_min(value, self.is_string).value for value in self.minima]
-        maxima = [truncate_max(value, self.is_string).value for value in self.maxima]
-        return _binary_list(minima, null_pages), _binary_list(maxima, null_pages), boundary_order(minima, maxima)
-
-
-def _binary_list(values: list[bytes], null_pages: NDArray[np.bool_]) -> bytes:
-    """The bounds of the pages that have some, and an empty one for each null page."""
-    if len(values) < len(null_pages):
-        rest = iter(values)
-        values = [b"" if null else next(rest) for null in null_pages.tolist()]
-    return binary_list(0x19, values)
-
-
-PageBounds = NumberBounds | ByteArrayBounds
-
-
-def column_index(pages: Pages, bounds: PageBounds, histograms: Histograms | None) -> bytes:
-    """The encoded ``ColumnIndex``; with the histograms of each page, if there are any.
-
-    A page without values is a null page, with empty bounds. The order is that of the bounds as they are stored.
+    ``starts`` and ``lengths`` int64[2, pages]: where in ``data`` the least value of each page lies, and the greatest.
+    They mean nothing for a page without values, and ``least`` and ``greatest`` are None if all pages are.
     """
-    null_pages = pages.num_values == 0
-    minima, maxima, order = bounds.of_pages(null_pages)
-    # A field header is the distance to the field before, and the type: 9 a list, 5 an i32.
-    parts = [
-        list_header(0x19, BOOL, len(pages)),
-        np.where(null_pages, 1, 2).astype(np.uint8).tobytes(),
-        minima,
-        maxima,
-        bytes((0x15, order << 1)),
-        _counts(pages, histograms),
-    ]
-    return b"".join([*parts, b"\0"])
+
+    data: Bytes
+    starts: Int64s
+    lengths: Int64s
+    order: int
+    least: Bound | None
+    greatest: Bound | None
 
 
-def _counts(pages: Pages, histograms: Histograms | None) -> bytes:
-    """Fields 5 to 7: null counts and histograms, those that there are."""
-    null_counts = (0x19, pages.null_counts.reshape(1, -1))
-    if histograms is None or histograms.definition is None:  # without definition levels there is no repetition level
-        return number_lists(null_counts)
-    if histograms.repetition is None:
-        return number_lists(null_counts, (0x29, histograms.definition[:-1]))
-    return number_lists(null_counts, (0x19, histograms.repetition[:-1]), (0x19, histograms.definition[:-1]))
+def page_bounds(leaf: LeafColumn, pages: Pages, extremes: Int64s) -> PageBounds:
+    """The bounds that a values encoder found: ``EncodedValues.extremes``."""
+    if leaf.descriptor.physical_type is not Type.BYTE_ARRAY:
+        return number_bounds(pages, extremes, leaf.values.dtype)
+    starts = leaf.offsets[extremes].astype(np.int64)
+    lengths = leaf.offsets[extremes + 1] - starts
+    lengths[extremes < 0] = 0  # a page without values
+    return byte_array_bounds(pages, leaf.data, starts, lengths, leaf.descriptor.is_string)
 
 
-@cache
-def _page_location() -> Records:
-    return Records.of([b"\x16", b"\x15", b"\x16"], 1)  # offset, compressed_page_size, first_row_index
+def number_bounds(pages: Pages, extremes: Int64s, dtype: np.dtype[Any]) -> PageBounds:
+    """Bounds int64[2, pages], minima and maxima, that are stored as numbers of ``dtype``, little endian."""
+    least, greatest, order = kernels.bounds.compare_numbers(pages.fences, extremes)
+    numbers = extremes.astype(dtype.newbyteorder("<"), copy=False)
+    data = frozen(numbers.reshape(-1).view(np.uint8))
+    low = high = None
+    if least >= 0:
+        low, high = Bound(numbers[0, least].tobytes(), True), Bound(numbers[1, greatest].tobytes(), True)
+    return PageBounds(data, *_places(len(pages), numbers.itemsize), order, low, high)
 
 
-def offset_index(offset: int, sizes: Int64s, first_rows: Int64s, value_bytes: Int64s | None) -> bytes:
+@lru_cache
+def _places(count: int, width: int) -> tuple[Int64s, Int64s]:
+    """Starts and lengths of two times ``count`` numbers of ``width`` bytes, one after another."""
+    return np.arange(0, 2 * count * width, width).reshape(2, count), np.full((2, count), width)
+
+
+def byte_array_bounds(pages: Pages, data: Bytes, starts: Int64s, lengths: Int64s, is_string: bool) -> PageBounds:
+    """Bounds that are byte arrays of ``data``, which are shortened where they are long (``TRUNCATE_LENGTH``).
+
+    The order is that of the bounds as they are stored.
+    """
+    least, greatest, order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths)
+    if least < 0:
+        return PageBounds(data, starts, lengths, order, None, None)
+    low = truncate_min(_bytes(data, starts[0, least], lengths[0, least]), is_string)
+    high = truncate_max(_bytes(data, starts[1, greatest], lengths[1, greatest]), is_string)
+    if (lengths > TRUNCATE_LENGTH).any():
+        filled = np.nonzero(pages.num_values)[0]
+        short = [truncate_min(_bytes(data, starts[0, k], lengths[0, k]), is_string).value for k in filled]
+        short += [truncate_max(_bytes(data, starts[1, k], lengths[1, k]), is_string).value for k in filled]
+        data = np.frombuffer(b"".join(short), np.uint8)
+        lengths = np.zeros_like(lengths)
+        lengths[:, filled] = np.array([len(value) for value in short]).reshape(2, len(filled))
+        starts = (np.cumsum(lengths) - lengths.reshape(-1)).reshape(lengths.shape)
+        order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths)[2]
+    return PageBounds(data, starts, lengths, order, low, high)
+
+
+def _bytes(data: Bytes, start: Any, length: Any) -> bytes:
+    return data[start : start + length].tobytes()
+
+
+def column_index(pages: Pages, bounds: PageBounds, histograms: Histograms, arena: Arena) -> bytes:
+    """The encoded ``ColumnIndex``; with the histograms of each page, if there are any."""
+    repetition, definition = histograms
+    bound_bytes = int(np.add.reduce(bounds.lengths, axis=None))
+    out = arena.take(kernels.compact.index_bound(len(pages), bound_bytes, repetition.size + definition.size))
+    size = kernels.compact.encode_column_index(
+        pages.fences, bounds.data, bounds.starts, bounds.lengths, bounds.order, repetition, definition, out
+    )
+    return out[:size].tobytes()
+
+
+def offset_index(offset: int, sizes: Int64s, pages: Pages, value_bytes: Int64s | None) -> bytes:
     """The encoded ``OffsetIndex`` of pages that follow one another from ``offset`` on, ``sizes`` with their headers."""
-    offsets = np.cumsum(sizes)
-    offsets += offset - sizes
-    locations = _page_location().encode((offsets, sizes, first_rows), np.zeros((len(sizes), 1), np.uint8))
-    parts = [list_header(0x19, STRUCT, len(sizes)), locations]
-    if value_bytes is not None:
-        parts.append(number_lists((0x19, value_bytes.reshape(1, -1))))
-    return b"".join([*parts, b"\0"])
+    out = np.empty(kernels.compact.offset_index_bound(len(pages)), np.uint8)
+    size = kernels.compact.encode_offset_index(
+        offset, sizes, pages.fences, NO_NUMBERS if value_bytes is None else value_bytes, out
+    )
+    return out[:size].tobytes()

@@ -8,6 +8,8 @@ A stage is one function. It takes what the stage before made, and changes nothin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,42 +45,83 @@ def bit_width(level: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Where pages start: rows, levels, slots and values, int64[pages + 1] each, the last one being where all end.
+    """Where pages start: ``fences`` int64[4, pages + 1], the first row, level, slot and value of each, and the end.
 
     ``num_*`` int64[pages]: how many of each a page has. Its levels are what the format calls num_values; its values are
     those that are not null. ``null_counts``: the levels that stand for no value (parquet-format #476: null and empty
     lists count).
     """
 
-    rows: Int64s
-    levels: Int64s
-    slots: Int64s
-    values: Int64s
-    num_rows: Int64s
-    num_levels: Int64s
-    num_slots: Int64s
-    num_values: Int64s
-    null_counts: Int64s
-
-    @classmethod
-    def of(cls, fences: Int64s) -> Pages:
-        """Pages of rows, levels, slots and values: int64[4, pages + 1]."""
-        counts = fences[:, 1:] - fences[:, :-1]
-        rows, levels, slots, values = fences
-        num_rows, num_levels, num_slots, num_values = counts
-        return cls(rows, levels, slots, values, num_rows, num_levels, num_slots, num_values, num_levels - num_values)
+    fences: Int64s
 
     @property
-    def fences(self) -> tuple[Int64s, Int64s, Int64s, Int64s]:
-        """Rows, levels, slots and values, as ``of`` takes them."""
-        return self.rows, self.levels, self.slots, self.values
+    def rows(self) -> Int64s:
+        """First row of each page, and the end of the last."""
+        return self._row(0)
+
+    @property
+    def levels(self) -> Int64s:
+        """First level of each page, and the end of the last."""
+        return self._row(1)
+
+    @property
+    def slots(self) -> Int64s:
+        """First slot of each page, and the end of the last."""
+        return self._row(2)
+
+    @property
+    def values(self) -> Int64s:
+        """First value of each page, and the end of the last."""
+        return self._row(3)
+
+    @property
+    def num_rows(self) -> Int64s:
+        """Rows of each page."""
+        return self._counts(0)
+
+    @property
+    def num_levels(self) -> Int64s:
+        """Levels of each page."""
+        return self._counts(1)
+
+    @property
+    def num_slots(self) -> Int64s:
+        """Slots of each page."""
+        return self._counts(2)
+
+    @property
+    def num_values(self) -> Int64s:
+        """Values of each page."""
+        return self._counts(3)
+
+    @property
+    def null_counts(self) -> Int64s:
+        """Levels without a value of each page."""
+        return self.num_levels - self.num_values
+
+    def _row(self, row: int) -> Int64s:
+        fences: Int64s = self.fences[row]
+        return fences
+
+    def _counts(self, row: int) -> Int64s:
+        counts: Int64s = self.fences[row, 1:] - self.fences[row, :-1]
+        return counts
 
     def __len__(self) -> int:
-        return len(self.num_rows)
+        return int(self.fences.shape[1]) - 1
+
+    def total(self, row: int) -> int:
+        """Rows (0), levels (1), slots (2) or values (3) of all pages."""
+        return int(self.fences[row, -1] - self.fences[row, 0])
+
+    def split(self, parts: int) -> list[Pages]:
+        """The pages in up to ``parts`` runs of about as many each."""
+        count = len(self)
+        cuts = [count * k // parts for k in range(parts + 1)]
+        return [Pages(self.fences[:, a : b + 1]) for a, b in pairwise(cuts) if b > a]
 
 
-@dataclass(frozen=True, slots=True)
-class PageLimits:
+class PageLimits(NamedTuple):
     """What ends a page."""
 
     max_rows: int
@@ -101,10 +144,8 @@ def paginate(
     level_bits = bit_width(descriptor.max_definition_level) + bit_width(descriptor.max_repetition_level)
     capacity = _page_capacity(leaf, limits, level_bits, value_bits, variable)
     while True:
-        rows, levels, slots, values = fences = np.empty((4, capacity), np.int64)
-        fences[:, 0] = 0
-        if after is not None:
-            fences[:, 0] = after.rows[-1], after.levels[-1], after.slots[-1], after.values[-1]
+        fences = np.empty((4, capacity), np.int64)
+        fences[:, 0] = 0 if after is None else after.fences[:, -1]
         pages = kernels.pagination.paginate(
             leaf.row_levels,
             leaf.row_slots,
@@ -117,13 +158,10 @@ def paginate(
             8 * limits.max_bytes,
             stop_value,
             leaf.num_rows,
-            rows,
-            levels,
-            slots,
-            values,
+            fences,
         )
         if pages >= 0:
-            return Pages.of(fences[:, : pages + 1])
+            return Pages(np.ascontiguousarray(fences[:, : pages + 1]))
         capacity *= 4
 
 
@@ -137,59 +175,52 @@ def _page_capacity(leaf: LeafColumn, limits: PageLimits, level_bits: int, value_
     return int(min(by_size + by_rows, leaf.num_rows)) + 2
 
 
-@dataclass(frozen=True, slots=True)
-class Histograms:
-    """How often each level is met: int64[pages + 1, max level + 1], None where the largest level is 0.
+class Histograms(NamedTuple):
+    """How often each level is met: int64[pages + 1, max level + 1], without columns where the largest level is 0.
 
     The row after the last page is that of the column chunk, the sum over its pages.
     """
 
-    repetition: Int64s | None
-    definition: Int64s | None
+    repetition: Int64s
+    definition: Int64s
+
+
+NO_HISTOGRAM: Int64s = np.empty((0, 0), np.int64)
+NO_HISTOGRAMS = Histograms(NO_HISTOGRAM, NO_HISTOGRAM)
 
 
 def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
     """Histograms of the levels of each page. What is known is not counted: rows, slots, values, and one level."""
-    descriptor = leaf.descriptor
-    count = len(pages)
-    repetition = definition = None
-    if descriptor.max_repetition_level:
-        repetition = np.empty((count + 1, descriptor.max_repetition_level + 1), np.int64)
-        repetition[:-1, 0] = pages.num_rows
-        _count(leaf.repetition_levels, pages, repetition, 1, descriptor.max_repetition_level + 1, arena)
-    top = descriptor.max_definition_level
-    if top:
-        definition = np.empty((count + 1, top + 1), np.int64)
-        if top == 1 and leaf.slot_level == 0:
-            kernels.histogram.two_levels(pages.num_slots, pages.num_values, definition)
-            return Histograms(repetition, definition)
-        definition[:-1, top] = pages.num_values
-        unknown = top
-        if leaf.slot_level == top - 1:
-            unknown = top - 1  # slots without a value
-            np.subtract(pages.num_slots, pages.num_values, out=definition[:-1, unknown])
-        _count(leaf.definition_levels, pages, definition, 0, unknown, arena)
+    deepest, top = leaf.descriptor.max_repetition_level, leaf.descriptor.max_definition_level
+    if top == 0:
+        return NO_HISTOGRAMS
+    repetition = np.empty((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
+    definition = np.empty((len(pages) + 1, top + 1), np.int64)
+    kernels.histogram.known_levels(pages.fences, leaf.slot_level, repetition, definition)
+    if deepest:
+        _count(leaf.repetition_levels, pages, repetition, 1, deepest + 1, arena)
+    _count(leaf.definition_levels, pages, definition, 0, top - 1 if leaf.slot_level == top - 1 else top, arena)
     return Histograms(repetition, definition)
 
 
 def _count(levels: Levels, pages: Pages, histograms: Int64s, first: int, end: int, arena: Arena) -> None:
-    """Fill in the columns ``[first, end)`` of the histograms, the others being known, and the row of the chunk."""
+    """Fill in the columns ``[first, end)`` of the histograms, the others being known."""
+    if first == end:
+        return
     if len(levels.data) == 0:  # all the largest, which is known
-        histograms[:-1, first:end] = 0
-    elif end - first > COMPARED_LEVELS:
+        histograms[:, first:end] = 0
+    elif end - first <= COMPARED_LEVELS:
+        kernels.histogram.count_missing(levels.data, levels.width, pages.levels, first, end, histograms)
+    else:
         partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
         partials[:] = 0
         kernels.histogram.count_levels(
             levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1]
         )
-    else:
-        kernels.histogram.count_missing(levels.data, levels.width, pages.levels, first, end, histograms)
-        return
-    np.add.reduce(histograms[:-1], out=histograms[-1])
+        np.add.reduce(histograms[:-1], out=histograms[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedLevels:
+class EncodedLevels(NamedTuple):
     """The encoded levels of all pages, one page after another; ``starts`` int64[pages + 1], empty if there are none."""
 
     data: NDArray[np.uint8]
@@ -218,7 +249,7 @@ def _encode(levels: Levels, pages: Pages, largest: int, arena: Arena) -> Encoded
         return NO_LEVELS
     starts = np.empty(len(pages) + 1, np.int64)
     width = bit_width(largest)
-    count = int(pages.levels[-1] - pages.levels[0]) if len(levels.data) else 0
+    count = pages.total(1) if len(levels.data) else 0
     out = arena.take(kernels.rle.hybrid_bound(count, len(pages), width))
     if count == 0:
         kernels.rle.encode_constant(largest, pages.levels, out, starts)
@@ -232,11 +263,11 @@ def _encode(levels: Levels, pages: Pages, largest: int, arena: Arena) -> Encoded
     return EncodedLevels(out, starts)
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedValues:
+class EncodedValues(NamedTuple):
     """The encoded values of all pages: page i is ``data[starts[i]:ends[i]]``, with room for levels and header before.
 
-    ``minima`` and ``maxima`` int64[pages]: the bounds of each page that has values; of byte arrays, their slots.
+    ``extremes`` int64[2, pages]: the least and the greatest value of each page that has values; of byte arrays, their
+    slots.
     ``value_bytes`` int64[pages]: bytes of the byte arrays without their lengths; None for other types.
     """
 
@@ -244,16 +275,26 @@ class EncodedValues:
     data: NDArray[np.uint8]
     starts: Int64s
     ends: Int64s
-    minima: Int64s
-    maxima: Int64s
+    extremes: Int64s
     value_bytes: Int64s | None
 
 
-def value_lead(leaf: LeafColumn, pages: Pages) -> Int64s:
-    """Bytes to leave free before the values of each page: for its header, and the most that its levels can take."""
-    lead = np.full(len(pages), MAX_HEADER, np.int64)
-    for largest in (leaf.descriptor.max_repetition_level, leaf.descriptor.max_definition_level):
-        if largest:
-            bound = kernels.rle.hybrid_bound(pages.num_levels, 1, bit_width(largest))
-            lead += kernels.framing.LENGTH_PREFIX + bound
-    return lead
+class Lead(NamedTuple):
+    """Bytes to leave free before the values of each page, for its header and levels: int64[pages], and their sum."""
+
+    of_pages: Int64s
+    total: int
+
+
+def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lead:
+    """What the header of each page, and these levels with their lengths, take at most."""
+    count = len(pages)
+    fixed = MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
+    lead = np.full(count, fixed, np.int64)
+    total = count * fixed
+    for kind in levels:
+        if len(kind.starts):
+            lead += kind.starts[1:]
+            lead -= kind.starts[:-1]
+            total += int(kind.starts[-1])
+    return Lead(lead, total)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 from typing import TypeVar
 
 from colwriter.arena import Arena, borrow_arena, give_arena_back, take_arena
 
-__all__ = ["available_threads", "in_order", "pool"]
+__all__ = ["available_threads", "in_order", "side_by_side"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 _lock = Lock()
@@ -46,6 +47,19 @@ def pool(threads: int) -> ThreadPoolExecutor:
         if threads not in _pools:
             _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="colwriter")
         return _pools[threads]
+
+
+def side_by_side(work: Callable[[S], T], items: Sequence[S], threads: int) -> list[T]:
+    """``work`` of each item, all of them done when this returns or raises: they may use the arena of the caller."""
+    if threads == 1 or len(items) == 1:
+        return [work(item) for item in items]
+    executor = pool(threads)
+    futures = [executor.submit(work, item) for item in items[1:]]
+    try:
+        first = work(items[0])
+    finally:
+        wait(futures)
+    return [first, *(future.result() for future in futures)]
 
 
 def in_order(work: Callable[[int, Arena], T], count: int, threads: int) -> Iterator[T]:

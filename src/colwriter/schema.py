@@ -62,21 +62,15 @@ def children(arrow_type: pa.DataType) -> list[pa.Field]:
     return [arrow_type.field(i) for i in range(arrow_type.num_fields)]
 
 
-_LEAVES: list[tuple[str, Type, bool]] = [
-    ("is_int32", Type.INT32, False),
-    ("is_int64", Type.INT64, False),
-    ("is_string", Type.BYTE_ARRAY, True),
-    ("is_large_string", Type.BYTE_ARRAY, True),
-    ("is_binary", Type.BYTE_ARRAY, False),
-    ("is_large_binary", Type.BYTE_ARRAY, False),
-]
-
-
-def _leaf_type(arrow_type: pa.DataType) -> tuple[Type, bool] | None:
-    for test, physical, is_string in _LEAVES:
-        if getattr(pa.types, test)(arrow_type):
-            return physical, is_string
-    return None
+# Physical type, and whether it is a string, by the id of the Arrow type.
+_LEAVES: dict[int, tuple[Type, bool]] = {
+    pa.lib.Type_INT32: (Type.INT32, False),
+    pa.lib.Type_INT64: (Type.INT64, False),
+    pa.lib.Type_STRING: (Type.BYTE_ARRAY, True),
+    pa.lib.Type_LARGE_STRING: (Type.BYTE_ARRAY, True),
+    pa.lib.Type_BINARY: (Type.BYTE_ARRAY, False),
+    pa.lib.Type_LARGE_BINARY: (Type.BYTE_ARRAY, False),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +109,7 @@ def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator
     place = parent.below(name, int(field.nullable))
     field_id = _field_id(field, place)
     arrow_type = field.type
-    leaf = _leaf_type(arrow_type)
+    leaf = _LEAVES.get(arrow_type.id)
     if leaf is not None:
         physical, is_string = leaf
         if place.definition > MAX_LEVEL:

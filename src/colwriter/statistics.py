@@ -1,20 +1,17 @@
-"""Bounds and counts: ``Statistics``, ``SizeStatistics`` and boundary order (parquet.thrift)."""
+"""Bounds and counts: ``Statistics`` and ``SizeStatistics`` (parquet.thrift)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colwriter.metadata import BoundaryOrder, SizeStatistics, Statistics
+from colwriter.metadata import SizeStatistics, Statistics
 
 __all__ = [
     "TRUNCATE_LENGTH",
     "Bound",
-    "boundary_order",
     "chunk_statistics",
     "size_statistics",
     "truncate_max",
@@ -25,8 +22,7 @@ __all__ = [
 TRUNCATE_LENGTH = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """A lower or upper bound; ``exact`` when it is a value of the data."""
 
     value: bytes
@@ -79,25 +75,6 @@ def _next_string(prefix: bytes) -> bytes | None:
     return None
 
 
-def boundary_order(
-    minima: Sequence[bytes] | NDArray[np.int64], maxima: Sequence[bytes] | NDArray[np.int64]
-) -> BoundaryOrder:
-    """Order of the bounds of pages that have any: both lists rise, or both fall; ties count as rising."""
-    if len(minima) == 0:
-        return BoundaryOrder.UNORDERED
-    if _rising(minima) and _rising(maxima):
-        return BoundaryOrder.ASCENDING
-    if _rising(minima[::-1]) and _rising(maxima[::-1]):
-        return BoundaryOrder.DESCENDING
-    return BoundaryOrder.UNORDERED
-
-
-def _rising(values: Sequence[bytes] | NDArray[np.int64]) -> bool:
-    if isinstance(values, np.ndarray):
-        return bool((values[1:] >= values[:-1]).all())
-    return all(a <= b for a, b in pairwise(values))
-
-
 def chunk_statistics(null_count: int, least: Bound | None, greatest: Bound | None) -> Statistics:
     """Statistics of a column chunk; bounds are None where it has no value."""
     if least is None or greatest is None:
@@ -113,17 +90,18 @@ def chunk_statistics(null_count: int, least: Bound | None, greatest: Bound | Non
 
 def size_statistics(
     value_bytes: NDArray[np.int64] | None,
-    repetition: NDArray[np.int64] | None,
-    definition: NDArray[np.int64] | None,
+    repetition: NDArray[np.int64],
+    definition: NDArray[np.int64],
 ) -> SizeStatistics | None:
     """Size statistics of a column chunk, the sums over its pages; None where there is nothing to say.
 
-    ``value_bytes`` int64[pages]; ``repetition``, ``definition`` int64[pages + 1, max level + 1], the last row a sum.
+    ``value_bytes`` int64[pages]; ``repetition``, ``definition`` int64[pages + 1, max level + 1], the last row a sum,
+    without columns where the largest level is 0.
     """
-    if value_bytes is None and repetition is None and definition is None:
+    if value_bytes is None and definition.size == 0:
         return None
     return SizeStatistics(
         unencoded_byte_array_data_bytes=None if value_bytes is None else int(np.add.reduce(value_bytes)),
-        repetition_level_histogram=None if repetition is None else tuple(repetition[-1].tolist()),
-        definition_level_histogram=None if definition is None else tuple(definition[-1].tolist()),
+        repetition_level_histogram=tuple(repetition[-1].tolist()) if repetition.size else None,
+        definition_level_histogram=tuple(definition[-1].tolist()) if definition.size else None,
     )

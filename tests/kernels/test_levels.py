@@ -37,8 +37,8 @@ def test_histograms_agree_with_a_plain_count(count: int, max_level: int) -> None
         assert not scratch.any()
     for first, end in {(0, max_level + 1), (0, max_level), (max_level // 2, max_level + 1)}:
         known = np.reshape(expected, counted.shape).astype(np.int64)
-        compared = np.vstack([known, np.full((1, max_level + 1), -7)])
-        compared[:-1, first:end] = -1
+        compared = np.vstack([known, known.sum(axis=0)])
+        compared[:, first:end] = -1
         histogram.count_missing(levels, 8, starts, first, end, compared)
         assert np.array_equal(compared[:-1], known)
         assert np.array_equal(compared[-1], known.sum(axis=0))
@@ -134,7 +134,7 @@ def test_pages_of_flat_byte_arrays(
     sizes = [1 + int(v) * (32 + 8 * int(n)) for v, n in zip(valid, lengths, strict=True)]
     fences = np.zeros((4, count + 3), np.int64)
     pages = pagination.paginate(
-        NO_ROWS, NO_ROWS, bitmap(valid, offset), offset, offsets, 1, 32, max_rows, 8 * limit, stop_value, count, *fences
+        NO_ROWS, NO_ROWS, bitmap(valid, offset), offset, offsets, 1, 32, max_rows, 8 * limit, stop_value, count, fences
     )
     expected = naive_pages(sizes, [1] * count, valid.tolist(), max_rows, 8 * limit, stop_value)
     assert fences[0, : pages + 1].tolist() == expected
@@ -168,7 +168,7 @@ def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, lon
     assert row_levels.tolist() == first.tolist()
     assert row_slots.tolist() == [0, *np.cumsum(lengths).tolist()]
     pages = pagination.paginate(
-        row_levels, row_slots, none, 0, offsets, 2, 64, max_rows, 8 * limit, 1 << 60, count, *fences
+        row_levels, row_slots, none, 0, offsets, 2, 64, max_rows, 8 * limit, 1 << 60, count, fences
     )
     expected = naive_pages(sizes, levels.tolist(), lengths.tolist(), max_rows, 8 * limit, 1 << 60)
     assert fences[0, : pages + 1].tolist() == expected
@@ -179,7 +179,7 @@ def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, lon
 def test_too_many_pages_is_a_status() -> None:
     fences = np.zeros((4, 3), np.int64)
     none = np.zeros(0, np.uint8)
-    result = pagination.paginate(NO_ROWS, NO_ROWS, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, *fences)
+    result = pagination.paginate(NO_ROWS, NO_ROWS, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, fences)
     assert result == pagination.TOO_MANY_PAGES
 
 
@@ -293,7 +293,17 @@ def test_hidden_values_are_a_status() -> None:
     assert lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy(), rows) == lists.HIDDEN_VALUES
 
 
-def test_levels_of_a_flat_column() -> None:
+def test_known_levels() -> None:
     counted = np.zeros((4, 2), np.int64)
-    histogram.two_levels(np.array([5, 3, 9]), np.array([5, 0, 4]), counted)
+    slots, values = np.array([0, 5, 8, 17]), np.array([0, 5, 5, 9])
+    none = np.zeros((0, 0), np.int64)
+    histogram.known_levels(np.array([slots, slots, slots, values]), 0, none, counted)
     assert counted.tolist() == [[0, 5], [3, 0], [5, 4], [8, 9]]
+    rows, levels = np.array([0, 2, 3, 9]), np.array([0, 6, 9, 20])
+    repetition, definition = np.full((4, 2), -1), np.full((4, 4), -1)
+    histogram.known_levels(np.array([rows, levels, slots, values]), 2, repetition, definition)
+    assert repetition.tolist() == [[2, -1], [1, -1], [6, -1], [9, -1]]
+    assert definition.tolist() == [[-1, -1, 0, 5], [-1, -1, 3, 0], [-1, -1, 5, 4], [-1, -1, 8, 9]]
+    definition[:] = -1  # slots from level 1 on: those without a value may be of level 1 or 2
+    histogram.known_levels(np.array([rows, levels, slots, values]), 1, none, definition)
+    assert definition[:, :3].tolist() == [[-1] * 3] * 4

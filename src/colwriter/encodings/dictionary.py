@@ -8,6 +8,7 @@ would (``pays``).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from colwriter.arena import Arena
 from colwriter.encodings.plain import invalid_offsets
 from colwriter.levels import LeafColumn
 from colwriter.metadata import Encoding, Type
-from colwriter.pages import EncodedValues, Pages, bit_width
+from colwriter.pages import EncodedValues, Lead, Pages, bit_width
 
 __all__ = ["Dictionary", "build", "encode", "index_bits", "pays"]
 
@@ -112,7 +113,7 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
     count, indexed = kernels.dictionary.build_fixed(
         leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, max_entries, probation, table, entries, indices
     )
-    if count == 0:
+    if count == 0 or count == indexed:  # each value once: its page alone is what the values are in PLAIN
         return None
     entries = entries[:count]
     return Dictionary(entries, indices[: indexed + kernels.rle.INDEX_PADDING], int(indexed), entries.view(np.uint8), 0)
@@ -152,7 +153,7 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
     )
     if count < 0:
         raise invalid_offsets(leaf)
-    if count == 0:
+    if count == 0 or count == indexed:
         return None
     page = arena.take(min(limit, span + 4 * count) + kernels.plain.OUT_PADDING)
     size = kernels.dictionary.write_byte_array_entries(leaf.offsets, leaf.data, entries, count, page)
@@ -165,16 +166,15 @@ def encode(
     leaf: LeafColumn,
     dictionary: Dictionary,
     pages: Pages,
-    lead: NDArray[np.int64],
+    lead: Lead,
     bounds: bool,
     arena: Arena,
 ) -> EncodedValues:
     """Encode the indices of all pages: a byte with their width, then the RLE/bit-packed hybrid."""
-    starts, ends, minima, maxima = np.zeros((4, len(pages)), np.int64)
-    num_values = int(pages.values[-1] - pages.values[0])
-    size = kernels.rle.hybrid_bound(num_values, len(pages), index_bits(dictionary))
-    out = arena.take(size + int(lead.sum()) + kernels.plain.OUT_PADDING)
-    kernels.rle.encode_indices(dictionary.indices, pages.values, LEAST_WIDTH, lead, 1, out, starts, ends)
+    starts, ends, minima, maxima = table = np.zeros((4, len(pages)), np.int64)
+    size = kernels.rle.hybrid_bound(pages.total(3), len(pages), index_bits(dictionary))
+    out = arena.take(size + lead.total + kernels.plain.OUT_PADDING)
+    kernels.rle.encode_indices(dictionary.indices, pages.values, LEAST_WIDTH, lead.of_pages, 1, out, starts, ends)
     if bounds:
         seen = arena.take(dictionary.num_entries, np.int32)
         if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
@@ -201,7 +201,7 @@ def encode(
                 maxima,
             )
     value_bytes = _value_bytes(leaf, dictionary, pages)
-    return EncodedValues(Encoding.RLE_DICTIONARY, out, starts, ends, minima, maxima, value_bytes)
+    return EncodedValues(Encoding.RLE_DICTIONARY, out, starts, ends, table[2:], value_bytes)
 
 
 def _value_bytes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages) -> NDArray[np.int64] | None:
@@ -216,11 +216,13 @@ def _value_bytes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages) -> NDAr
     return out
 
 
-def pays(leaf: LeafColumn, dictionary: Dictionary, values: EncodedValues, pages: Pages) -> bool:
+def pays(leaf: LeafColumn, dictionary: Dictionary, encoded: Iterable[tuple[EncodedValues, Pages]]) -> bool:
     """Whether the dictionary page and the indices are smaller than the same values in PLAIN."""
-    indices = int((values.ends - values.starts).sum())
-    if values.value_bytes is not None:
-        plain = int(values.value_bytes.sum()) + 4 * int(pages.num_values.sum())
-    else:
-        plain = int(pages.num_values.sum()) * int(leaf.values.itemsize)
+    indices = plain = 0
+    for values, pages in encoded:
+        indices += int(np.add.reduce(values.ends) - np.add.reduce(values.starts))
+        if values.value_bytes is None:
+            plain += pages.total(3) * int(leaf.values.itemsize)
+        else:
+            plain += int(np.add.reduce(values.value_bytes)) + 4 * pages.total(3)
     return len(dictionary.page) + indices < plain

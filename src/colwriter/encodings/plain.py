@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import ALIGNMENT, Arena
 from colwriter.errors import InvalidDataError
 from colwriter.levels import LeafColumn
 from colwriter.metadata import Encoding, Type
-from colwriter.pages import EncodedValues, Pages
+from colwriter.pages import EncodedValues, Lead, Pages
 
 __all__ = ["encode", "invalid_offsets", "value_bits"]
 
@@ -20,29 +19,28 @@ def value_bits(leaf: LeafColumn) -> int:
     return 32 if leaf.descriptor.physical_type is Type.BYTE_ARRAY else 8 * int(leaf.values.itemsize)
 
 
-def encode(leaf: LeafColumn, pages: Pages, lead: NDArray[np.int64], bounds: bool, arena: Arena) -> EncodedValues:
+def encode(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
     """Encode the values of all pages; the least and greatest of each are looked for if ``bounds``."""
     if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
         return _byte_arrays(leaf, pages, lead, bounds, arena)
     width = int(leaf.values.itemsize)
-    starts, ends, minima, maxima = np.zeros((4, len(pages)), np.int64)
-    size = int(pages.values[-1] - pages.values[0]) * width + int(lead.sum())
+    starts, ends, minima, maxima = table = np.zeros((4, len(pages)), np.int64)
+    size = pages.total(3) * width + lead.total
     out = arena.take((size + (len(pages) + 1) * ALIGNMENT + kernels.plain.OUT_PADDING) // 8 * 8)
     typed = out.view(leaf.values.dtype)
     kernels.plain.encode_fixed(
-        leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead, ALIGNMENT, typed, starts, ends
+        leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead.of_pages, ALIGNMENT, typed, starts, ends
     )
     if bounds:
         kernels.plain.min_max_fixed(typed, starts // width, ends // width, minima, maxima)
-    return EncodedValues(Encoding.PLAIN, out, starts, ends, minima, maxima, None)
+    return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], None)
 
 
-def _byte_arrays(leaf: LeafColumn, pages: Pages, lead: NDArray[np.int64], bounds: bool, arena: Arena) -> EncodedValues:
-    starts, ends, minima, maxima = np.zeros((4, len(pages)), np.int64)
-    num_values = pages.num_values
+def _byte_arrays(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
+    starts, ends, minima, maxima = table = np.zeros((4, len(pages)), np.int64)
     # What null slots span is room that is not needed; a file of valid offsets never needs more.
     span = max(int(leaf.offsets[pages.slots[-1]]) - int(leaf.offsets[pages.slots[0]]), 0)
-    size = min(span, len(leaf.data)) + 4 * int(num_values.sum()) + int(lead.sum())
+    size = min(span, len(leaf.data)) + 4 * pages.total(3) + lead.total
     out = arena.take(size + kernels.plain.OUT_PADDING)
     end = kernels.plain.encode_byte_arrays(
         leaf.offsets,
@@ -50,7 +48,7 @@ def _byte_arrays(leaf: LeafColumn, pages: Pages, lead: NDArray[np.int64], bounds
         leaf.validity,
         leaf.bit_offset,
         pages.slots,
-        lead,
+        lead.of_pages,
         1,
         bounds,
         out,
@@ -61,7 +59,7 @@ def _byte_arrays(leaf: LeafColumn, pages: Pages, lead: NDArray[np.int64], bounds
     )
     if end < 0:
         raise invalid_offsets(leaf)
-    return EncodedValues(Encoding.PLAIN, out, starts, ends, minima, maxima, ends - starts - 4 * num_values)
+    return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], ends - starts - 4 * pages.num_values)
 
 
 def invalid_offsets(leaf: LeafColumn) -> InvalidDataError:

@@ -6,10 +6,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-MODULES = ("bits", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain", "rle", "shredding")
+MODULES = (
+    *("bits", "bounds", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain", "rle"),
+    "shredding",
+)
 
 if TYPE_CHECKING:
     from colwriter.kernels import bits as bits
+    from colwriter.kernels import bounds as bounds
     from colwriter.kernels import compact as compact
     from colwriter.kernels import dictionary as dictionary
     from colwriter.kernels import framing as framing

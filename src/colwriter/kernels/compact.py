@@ -1,7 +1,6 @@
-"""Records of integers in the Thrift compact protocol, one a page: page headers, page locations, lists of numbers.
+"""What is said of each page, in the Thrift compact protocol: page header, column index, offset index (parquet.thrift).
 
-A record is its integers as zigzag varints, each after the bytes of ``prefixes`` (its field header), and the bytes of
-``suffixes`` (stop bytes, mostly) at the end.
+Integers are zigzag varints. The header of a field is its distance to the field before and its type, in one byte.
 """
 
 from __future__ import annotations
@@ -9,23 +8,29 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel
+from colwriter.kernels.pagination import LEVELS, ROWS, VALUES
 
 # A varint of 64 bits.
 MAX_VARINT = 10
 # A field header, and the header of a list.
 LIST_HEADER = 2 + MAX_VARINT
-# The type i64 of list elements.
-I64 = 6
+# Field headers, with a distance of one and of two, and types of list elements.
+LIST_FIELD, SECOND_LIST_FIELD = 0x19, 0x29
+BOOL, I64, BINARY, STRUCT = 1, 6, 8, 12
 
 
-def records_bound(num_records: int, num_integers: int, extra: int) -> int:
-    """Bytes of ``num_records`` of ``num_integers`` at most, ``extra`` being the prefixes and suffixes of one."""
-    return num_records * (num_integers * MAX_VARINT + extra)
+def index_bound(num_pages: int, bound_bytes: int, num_counts: int) -> int:
+    """Bytes of a column index at most: ``num_counts`` numbers in its histograms, ``bound_bytes`` in its bounds."""
+    return 8 * LIST_HEADER + num_pages * (1 + 3 * MAX_VARINT) + bound_bytes + num_counts * MAX_VARINT
+
+
+def offset_index_bound(num_pages: int) -> int:
+    """Bytes of an offset index at most."""
+    return 3 * LIST_HEADER + num_pages * (4 * MAX_VARINT + 4)
 
 
 @inlined
-def _zigzag(number: Int, out: Bytes, to: Int) -> Int:
-    value = np.uint64((number << 1) ^ (number >> 63))
+def _varint(value: Int, out: Bytes, to: Int) -> Int:
     while value >= np.uint64(128):
         out[to] = np.uint8((value & np.uint64(127)) | np.uint64(128))
         value >>= np.uint64(7)
@@ -35,73 +40,21 @@ def _zigzag(number: Int, out: Bytes, to: Int) -> Int:
 
 
 @inlined
-def _number_list(field_header: Int, values: Int64s, out: Bytes, to: Int) -> Int:
-    count = np.int64(values.size)
-    if count == 0:
-        return to
-    out[to] = np.uint8(field_header)
-    if count < 15:
-        out[to + 1] = np.uint8((count << 4) | I64)
-        to += 2
-    else:
-        out[to + 1] = np.uint8(0xF0 | I64)
-        to += 2
-        while count >= 128:
-            out[to] = np.uint8((count & 127) | 128)
-            count >>= 7
-            to += 1
-        out[to] = np.uint8(count)
-        to += 1
-    for row in range(values.shape[0]):
-        for column in range(values.shape[1]):
-            to = _zigzag(values[row, column], out, to)
-    return to
-
-
-@kernel
-def encode_number_lists(
-    first_header: Int, first: Int64s, second_header: Int, second: Int64s, third_header: Int, third: Int64s, out: Bytes
-) -> Int:
-    """Fields that are a list<i64>, each with its field header; an empty one is left out. Returns the length.
-
-    The arrays are int64[any, any], taken row after row.
-    """
-    to = _number_list(first_header, first, out, np.int64(0))
-    to = _number_list(second_header, second, out, to)
-    return _number_list(third_header, third, out, to)
+def _zigzag(number: Int, out: Bytes, to: Int) -> Int:
+    return _varint(np.uint64((number << 1) ^ (number >> 63)), out, to)
 
 
 @inlined
-def _record(
-    values: Int64s, row: Int, prefixes: Bytes, prefix_sizes: Int64s, suffixes: Bytes, out: Bytes, to: Int
-) -> Int:
-    for column in range(values.shape[1]):
-        for k in range(prefix_sizes[column]):
-            out[to] = prefixes[column, k]
-            to += 1
-        to = _zigzag(values[row, column], out, to)
-    for k in range(suffixes.shape[1]):
-        out[to] = suffixes[row, k]
-        to += 1
-    return to
-
-
-@kernel
-def encode_records(values: Int64s, prefixes: Bytes, prefix_sizes: Int64s, suffixes: Bytes, out: Bytes) -> Int:
-    """Encode records one after another; returns their length.
-
-    ``values`` int64[records, integers]; ``prefixes`` uint8[integers, most], of which ``prefix_sizes`` int64[integers]
-    are used; ``suffixes`` uint8[records, bytes].
-    """
-    to = np.int64(0)
-    for row in range(len(values)):
-        to = _record(values, row, prefixes, prefix_sizes, suffixes, out, to)
-    return to
+def _list(field: Int, element: Int, count: Int, out: Bytes, to: Int) -> Int:
+    """The header of a field that is a list, and of the list: short up to 14 elements."""
+    out[to] = np.uint8(field)
+    out[to + 1] = np.uint8((min(count, 15) << 4) | element)
+    return to + 2 if count < 15 else _varint(np.uint64(count), out, to + 2)
 
 
 @kernel
 def write_headers(
-    values: Int64s,
+    numbers: Int64s,
     prefixes: Bytes,
     prefix_sizes: Int64s,
     suffixes: Bytes,
@@ -110,10 +63,104 @@ def write_headers(
     ends: Int64s,
     starts: Int64s,
 ) -> None:
-    """Encode records of at most ``room`` bytes so that each ends at its ``ends``; ``starts`` takes where it begins."""
-    for row in range(len(values)):
-        start = ends[row] - room
-        size = _record(values, row, prefixes, prefix_sizes, suffixes, out, start) - start
+    """Encode the header of each page so that it ends at its ``ends``; ``starts`` takes where it begins.
+
+    A header is its ``numbers`` int64[numbers, pages], each after the bytes of ``prefixes`` uint8[numbers, most], of
+    which ``prefix_sizes`` are used, then ``suffixes`` uint8[pages, bytes]. ``room`` bytes before each end are free.
+    """
+    for page in range(len(ends)):
+        start = ends[page] - room
+        to = start
+        for row in range(len(numbers)):
+            for k in range(prefix_sizes[row]):
+                out[to] = prefixes[row, k]
+                to += 1
+            to = _zigzag(numbers[row, page], out, to)
+        for k in range(suffixes.shape[1]):
+            out[to] = suffixes[page, k]
+            to += 1
+        size = to - start
         for k in range(size - 1, -1, -1):  # up to its place, last byte first: the two overlap
-            out[ends[row] - size + k] = out[start + k]
-        starts[row] = ends[row] - size
+            out[ends[page] - size + k] = out[start + k]
+        starts[page] = ends[page] - size
+
+
+@kernel
+def encode_column_index(
+    fences: Int64s,
+    data: Bytes,
+    bound_starts: Int64s,
+    bound_lengths: Int64s,
+    order: Int,
+    repetition: Int64s,
+    definition: Int64s,
+    out: Bytes,
+) -> Int:
+    """Encode a ``ColumnIndex``; returns its length.
+
+    ``fences`` as in ``paginate``. ``bound_starts`` and ``bound_lengths`` int64[2, pages]: where in ``data`` the least
+    and the greatest value of each page lie; a page without values is a null page, with empty bounds. ``repetition``
+    and ``definition`` int64[any, max level + 1], of which a row a page is written; without columns they are left out.
+    """
+    pages = np.int64(fences.shape[1] - 1)
+    to = _list(LIST_FIELD, BOOL, pages, out, np.int64(0))
+    for page in range(pages):  # a bool in a list: 1 true, 2 false
+        out[to] = 1 if fences[VALUES, page] == fences[VALUES, page + 1] else 2
+        to += 1
+    for side in range(2):
+        to = _list(LIST_FIELD, BINARY, pages, out, to)
+        for page in range(pages):
+            start = bound_starts[side, page]
+            length = bound_lengths[side, page]
+            if fences[VALUES, page] == fences[VALUES, page + 1]:
+                length = np.int64(0)
+            to = _varint(np.uint64(length), out, to)
+            for k in range(length):
+                out[to + k] = data[start + k]
+            to += length
+    out[to] = 0x15
+    out[to + 1] = order << 1
+    to = _list(LIST_FIELD, I64, pages, out, to + 2)
+    for page in range(pages):
+        nulls = fences[LEVELS, page + 1] - fences[LEVELS, page] - (fences[VALUES, page + 1] - fences[VALUES, page])
+        to = _zigzag(nulls, out, to)
+    field = LIST_FIELD
+    for which in range(2):
+        histograms = definition if which else repetition
+        levels = np.int64(histograms.shape[1])
+        if levels == 0:
+            field = SECOND_LIST_FIELD
+            continue
+        to = _list(field, I64, pages * levels, out, to)
+        for page in range(pages):
+            for level in range(levels):
+                to = _zigzag(histograms[page, level], out, to)
+        field = LIST_FIELD
+    out[to] = 0
+    return to + 1
+
+
+@kernel
+def encode_offset_index(offset: Int, sizes: Int64s, fences: Int64s, value_bytes: Int64s, out: Bytes) -> Int:
+    """Encode the ``OffsetIndex`` of pages of ``sizes`` bytes, one after another from ``offset``; returns its length.
+
+    ``value_bytes`` int64[pages], or empty where there are none to tell.
+    """
+    pages = np.int64(len(sizes))
+    to = _list(LIST_FIELD, STRUCT, pages, out, np.int64(0))
+    for page in range(pages):
+        out[to] = 0x16
+        to = _zigzag(offset, out, to + 1)
+        out[to] = 0x15
+        to = _zigzag(sizes[page], out, to + 1)
+        out[to] = 0x16
+        to = _zigzag(fences[ROWS, page], out, to + 1)
+        out[to] = 0
+        to += 1
+        offset += sizes[page]
+    if len(value_bytes) > 0:
+        to = _list(LIST_FIELD, I64, pages, out, to)
+        for page in range(pages):
+            to = _zigzag(value_bytes[page], out, to)
+    out[to] = 0
+    return to + 1

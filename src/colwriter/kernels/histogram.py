@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel, load_u64, popcount
+from colwriter.kernels.pagination import ROWS, SLOTS, VALUES
 
 # Measured in benchmarks/histogram.py; see docs/performance.md.
 NUM_PARTIALS = 4
@@ -100,15 +101,37 @@ def _count_pairs(pairs: Bytes, start: Int, end: Int, level: Int) -> Int:
 
 
 @kernel
+def known_levels(fences: Int64s, slot_level: Int, repetition: Int64s, definition: Int64s) -> None:
+    """Fill in the columns of histograms that need no counting, since the page table has them.
+
+    A row starts where the repetition level is 0; a value has the largest definition level; a slot without a value has
+    the one below, if ``slot_level``, the least that slots have, is that. ``fences`` int64[4, pages + 1] as in
+    ``paginate``; ``repetition`` and ``definition`` int64[pages + 1, max level + 1], without columns if all are 0. The
+    row after the last page takes the sums over the pages.
+    """
+    pages = fences.shape[1] - 1
+    top = definition.shape[1] - 1
+    for page in range(pages + 1):
+        start = page if page < pages else 0
+        end = page + 1 if page < pages else pages
+        if repetition.shape[1] > 0:
+            repetition[page, 0] = fences[ROWS, end] - fences[ROWS, start]
+        if top > 0:
+            values = fences[VALUES, end] - fences[VALUES, start]
+            definition[page, top] = values
+            if slot_level == top - 1:
+                definition[page, top - 1] = fences[SLOTS, end] - fences[SLOTS, start] - values
+
+
+@kernel
 def count_missing(levels: Bytes, width: Int, level_starts: Int64s, first: Int, end: Int, histograms: Int64s) -> None:
     """Complete histograms of which all but the columns ``[first, end)`` are known: the last of them is what is left.
 
     ``histograms`` int64[pages + 1, max level + 1]; the row after the last page takes the sum over the pages.
-
     ``levels`` has ``width`` bits a level, 8 or 2. Each column is counted by comparison.
     """
     pages = len(level_starts) - 1
-    histograms[pages] = 0
+    histograms[pages, first:end] = 0
     for page in range(pages):
         start = level_starts[page]
         stop = level_starts[page + 1]
@@ -122,23 +145,5 @@ def count_missing(levels: Bytes, width: Int, level_starts: Int64s, first: Int, e
             if level != end - 1:
                 left -= histograms[page, level]
         histograms[page, end - 1] = left
-        for level in range(histograms.shape[1]):
+        for level in range(first, end):
             histograms[pages, level] += histograms[page, level]
-
-
-@kernel
-def two_levels(num_slots: Int64s, num_values: Int64s, histograms: Int64s) -> None:
-    """Histograms of the levels of a flat optional column, int64[pages + 1, 2]: slots without a value, and values.
-
-    As in all histograms here, the row after the last page is the sum over the pages.
-    """
-    pages = len(num_values)
-    nulls = np.int64(0)
-    values = np.int64(0)
-    for page in range(pages):
-        histograms[page, 0] = num_slots[page] - num_values[page]
-        histograms[page, 1] = num_values[page]
-        nulls += histograms[page, 0]
-        values += num_values[page]
-    histograms[pages, 0] = nulls
-    histograms[pages, 1] = values

@@ -11,6 +11,8 @@ import numpy as np
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, kernel, load_u64, popcount
 
 BLOCK_ROWS = 8192
+# Rows of the table of fences.
+ROWS, LEVELS, SLOTS, VALUES = 0, 1, 2, 3
 TOO_MANY_PAGES = -1
 
 
@@ -70,29 +72,26 @@ def paginate(
     page_bits: Int,
     stop_value: Int,
     num_rows: Int,
-    rows: Int64s,
-    levels: Int64s,
-    slots: Int64s,
-    values: Int64s,
+    fences: Int64s,
 ) -> Int:
-    """Cut the rows from ``rows[0]`` on into pages; returns their number.
+    """Cut the rows from ``fences[0, 0]`` on into pages; returns their number.
 
-    ``rows``, ``levels``, ``slots``, ``values`` int64: the first of each in each page, then the end of the last page.
-    Element 0 of each is where to start. ``row_levels`` and ``row_slots`` int64[rows + 1] say where rows start; if they
-    are empty, every row is one level and one slot. Values are the valid slots (``validity`` may be empty: all). A level
-    takes ``level_bits``, a value ``value_bits`` and, where ``offsets`` is not empty, the bytes between its slot's
-    offsets. Cutting stops before the row that holds value ``stop_value``.
+    ``fences`` int64[4, any] takes the first row, level, slot and value of each page, then the ends of the last page.
+    Column 0 is where to start. ``row_levels`` and ``row_slots`` int64[rows + 1] say where rows start; without them,
+    each row is one level and one slot. Values are the valid slots (``validity`` may be empty: all). A level takes
+    ``level_bits``, a value ``value_bits`` and, where ``offsets`` is not empty, the bytes between its slot's offsets.
+    Cutting stops before the row that holds value ``stop_value``.
     """
     nested = len(row_levels) > 0
-    page = 0
-    row = rows[0]
+    page = np.int64(0)
+    row = fences[ROWS, 0]
     while row < num_rows:
-        if page + 1 >= len(rows):
+        if page + 1 >= fences.shape[1]:
             return TOO_MANY_PAGES
         first_row = row
-        level = levels[page]
-        slot = slots[page]
-        value = values[page]
+        level = fences[LEVELS, page]
+        slot = fences[SLOTS, page]
+        value = fences[VALUES, page]
         bits = np.int64(0)
         step = np.int64(BLOCK_ROWS)
         while row < num_rows and row - first_row < max_rows:
@@ -119,8 +118,8 @@ def paginate(
         if row == first_row:
             break
         page += 1
-        rows[page] = row
-        levels[page] = level
-        slots[page] = slot
-        values[page] = value
+        fences[ROWS, page] = row
+        fences[LEVELS, page] = level
+        fences[SLOTS, page] = slot
+        fences[VALUES, page] = value
     return page
