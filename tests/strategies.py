@@ -15,7 +15,21 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-INTEGERS = {pa.int32(): ("i", 31), pa.int64(): ("q", 63)}
+# Numbers by their code in `struct`.
+INTEGERS = {
+    pa.int8(): "b",
+    pa.int16(): "h",
+    pa.int32(): "i",
+    pa.int64(): "q",
+    pa.uint8(): "B",
+    pa.uint16(): "H",
+    pa.uint32(): "I",
+    pa.uint64(): "Q",
+}
+FLOATS = {pa.float32(): "f", pa.float64(): "d"}
+NUMBERS = {**INTEGERS, **FLOATS}
+# Those of 32 and 64 bits, and byte arrays, are more likely: they take the most paths.
+LEAVES = [pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.binary(1), pa.binary(5), pa.binary(17)]
 TEXT = (pa.string(), pa.large_string())
 BYTES = (pa.binary(), pa.large_binary())
 LARGE = (pa.types.is_large_string, pa.types.is_large_binary, pa.types.is_large_list)
@@ -73,7 +87,7 @@ def cases(draw: st.DrawFn, max_depth: int = 4, max_rows: int = 30) -> Case:
 
 def arrow_types(depth: int) -> st.SearchStrategy[pa.DataType]:
     """Types of at most `depth` levels: integers and byte arrays, then lists, structs and maps of them."""
-    leaves: st.SearchStrategy[pa.DataType] = st.sampled_from([*INTEGERS, *TEXT, *BYTES])
+    leaves: st.SearchStrategy[pa.DataType] = st.sampled_from([*LEAVES, *TEXT, *BYTES, *INTEGERS])
     if depth == 1:
         return leaves
     child = arrow_types(depth - 1)
@@ -104,8 +118,16 @@ def values(field: pa.Field) -> st.SearchStrategy[Any]:
 
 def _values(pa_type: pa.DataType) -> st.SearchStrategy[Any]:
     if pa_type in INTEGERS:
-        bits = INTEGERS[pa_type][1]
-        return st.integers(-3, 3) | st.integers(-(1 << bits), (1 << bits) - 1)
+        signed = INTEGERS[pa_type].islower()
+        bits = pa_type.bit_width - signed
+        return st.integers(-3 * signed, 3) | st.integers(-(1 << bits) * signed, (1 << bits) - 1)
+    if pa_type in FLOATS:  # a NaN is not equal to itself: test_types.py has them
+        return st.sampled_from([0.0, -0.0, 1.5]) | st.floats(allow_nan=False, width=pa_type.bit_width)
+    if pa.types.is_boolean(pa_type):
+        return st.booleans()
+    if pa.types.is_fixed_size_binary(pa_type):
+        length = pa_type.byte_width
+        return st.sampled_from([bytes(length), b"\xff" * length]) | st.binary(min_size=length, max_size=length)
     if pa_type in TEXT:
         return st.sampled_from(["", "a", "ab"]) | st.text(max_size=9) | st.sampled_from(LONG_TEXT)
     if pa_type in BYTES:
@@ -164,9 +186,15 @@ class _Builder:
                 for child in pa_type
             ]
             return pa.Array.from_buffers(pa_type, len(rows), [validity], children=children)
-        if pa_type in INTEGERS:
-            shown = [self._junk(pa_type) or 0 if row is None else row for row in rows]
-            body = struct.pack(f"<{len(rows)}{INTEGERS[pa_type][0]}", *shown)
+        if pa_type in NUMBERS or pa.types.is_boolean(pa_type) or pa.types.is_fixed_size_binary(pa_type):
+            zero = bytes(pa_type.byte_width) if pa.types.is_fixed_size_binary(pa_type) else 0
+            shown = [self._junk(pa_type) or zero if row is None else row for row in rows]
+            if pa_type in NUMBERS:
+                body = struct.pack(f"<{len(rows)}{NUMBERS[pa_type]}", *shown)
+            elif pa.types.is_boolean(pa_type):
+                body = _pack(list(map(bool, shown)))
+            else:
+                body = b"".join(shown)
             return pa.Array.from_buffers(pa_type, len(rows), [validity, self._buffer(body)])
         if pa.types.is_fixed_size_list(pa_type):
             empty = [None] * pa_type.list_size
@@ -201,9 +229,7 @@ class _Builder:
         """A validity bitmap; without nulls there may be none, and the bits past the end are junk."""
         if all(valid) and self.rng.random() < 0.5:
             return None
-        padded = valid + [self.hidden] * (-len(valid) % 8)
-        packed = bytes(sum(padded[at + k] << k for k in range(8)) for at in range(0, len(padded), 8))
-        return self._buffer(packed)
+        return self._buffer(_pack(valid + [self.hidden] * (-len(valid) % 8)))
 
     def _buffer(self, data: bytes) -> pa.Buffer:
         """A buffer that may be written to, unlike one over `bytes`."""
@@ -222,8 +248,12 @@ class _Builder:
 
     def _value(self, pa_type: pa.DataType) -> Any:
         rng = self.rng
-        if pa_type in INTEGERS:
-            return rng.randint(-9, 9)
+        if pa_type in NUMBERS:
+            return rng.randint(0, 9)
+        if pa.types.is_boolean(pa_type):
+            return rng.random() < 0.5
+        if pa.types.is_fixed_size_binary(pa_type):
+            return rng.randbytes(pa_type.byte_width)
         if pa_type in TEXT:
             return "hidden é"[: rng.randint(0, 8)]
         if pa_type in BYTES:
@@ -239,6 +269,12 @@ class _Builder:
 
     def _nullable(self, field: pa.Field) -> Any:
         return None if field.nullable and self.rng.random() < 0.3 else self._value(field.type)
+
+
+def _pack(bits: list[bool]) -> bytes:
+    """Bits, the least significant first."""
+    padded = bits + [False] * (-len(bits) % 8)
+    return bytes(sum(padded[at + k] << k for k in range(8)) for at in range(0, len(padded), 8))
 
 
 def writer_options() -> st.SearchStrategy[dict[str, Any]]:

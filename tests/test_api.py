@@ -471,24 +471,24 @@ def _children(array: pa.Array, arrow_type: pa.DataType) -> list[pa.Array]:
     return [pa.Array.from_buffers(child_type, len(child), child.buffers()[:2], children=_children(child, child_type))]
 
 
+UNION = pa.sparse_union([pa.field("a", pa.int64())])
+
+
 class TestRefused:
     @pytest.mark.parametrize(
         ("arrow_type", "path"),
         [
-            (pa.float64(), "x"),
-            (pa.bool_(), "x"),
-            (pa.list_(pa.float32()), r"x\.list\.element"),
-            (pa.struct([("y", pa.list_(pa.timestamp("us")))]), r"x\.y\.list\.element"),
-            (pa.map_(pa.string(), pa.date32()), r"x\.key_value\.value"),
+            (UNION, "x"),
+            (pa.binary(0), "x"),
+            (pa.list_(UNION), r"x\.list\.element"),
+            (pa.struct([("y", pa.list_(UNION))]), r"x\.y\.list\.element"),
+            (pa.map_(pa.string(), UNION), r"x\.key_value\.value"),
             (pa.struct([]), "x"),
-            (pa.dictionary(pa.int32(), pa.string()), "x"),
-            (pa.null(), "x"),
         ],
     )
     def test_types(self, tmp_path: Path, arrow_type: pa.DataType, path: str) -> None:
-        table = pa.schema([("x", arrow_type)]).empty_table()
-        with pytest.raises(cw.UnsupportedTypeError, match=rf"^{path}: .*{type(arrow_type).__name__[:0]}") as error:
-            cw.write_table(table, tmp_path / "a.parquet")
+        with pytest.raises(cw.UnsupportedTypeError, match=rf"^{path}: cannot write Arrow type") as error:
+            cw.ParquetWriter(tmp_path / "a.parquet", pa.schema([("x", arrow_type)]))
         assert isinstance(error.value, TypeError)
         assert list(tmp_path.iterdir()) == []
 

@@ -34,7 +34,7 @@ def framed(
     starts = np.cumsum([MAX_HEADER + 60 + size for size in sizes]) - sizes
     data = rng.integers(0, kinds, int(starts[-1]) + sizes[-1]).astype(np.uint8)
     ends = starts + sizes
-    values = EncodedValues(Encoding.PLAIN, data, starts, ends, NO_STARTS, None)
+    values = EncodedValues(Encoding.PLAIN, data, starts, ends, NO_STARTS, None, None)
     bodies = [data[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
     levels = [definition.data[a:b].tobytes() for a, b in zip(definition.starts, definition.starts[1:], strict=False)]
     result = frame("x", pages, (EncodedLevels(EMPTY, NO_STARTS), definition), values, form)

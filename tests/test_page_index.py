@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,12 +11,15 @@ from hypothesis import strategies as st
 from colwriter import thrift
 from colwriter.arena import Arena
 from colwriter.buffers import frozen
+from colwriter.leaf_types import LeafType, TypeOptions, leaf_type
 from colwriter.metadata import BoundaryOrder, ColumnIndex, OffsetIndex, PageLocation
 from colwriter.page_index import PageBounds, byte_array_bounds, column_index, number_bounds, offset_index
 from colwriter.pages import NO_HISTOGRAM, Histograms, Pages
 from colwriter.statistics import truncate_max, truncate_min
 
 ASCENDING, DESCENDING, UNORDERED = BoundaryOrder.ASCENDING, BoundaryOrder.DESCENDING, BoundaryOrder.UNORDERED
+LEAVES = {np.int32: leaf_type(pa.int32(), TypeOptions()), np.int64: leaf_type(pa.int64(), TypeOptions())}
+BYTES = leaf_type(pa.binary(), TypeOptions())
 # Lists have a long header from 15 elements on; varints grow at every seventh bit.
 NUMBERS = st.one_of(st.integers(0, 200), st.sampled_from([63, 64, 8191, 8192, 2**31, 2**40, 2**62]))
 
@@ -30,7 +34,7 @@ def pages_of_rows(first_rows: list[int]) -> Pages:
     return Pages(np.array([rows, rows, rows, rows]))
 
 
-def byte_bounds(table: Pages, minima: list[bytes], maxima: list[bytes], is_string: bool) -> PageBounds:
+def byte_bounds(table: Pages, minima: list[bytes], maxima: list[bytes], leaf: LeafType = BYTES) -> PageBounds:
     """Bounds of the pages that have values, the others having none, in a buffer with something between them."""
     sides = []
     for values in (minima, maxima):
@@ -40,7 +44,7 @@ def byte_bounds(table: Pages, minima: list[bytes], maxima: list[bytes], is_strin
     lengths = np.array([len(value) for value in flat], np.int64)
     starts = np.cumsum(lengths + 1) - lengths - 1
     data = frozen(np.frombuffer(b"".join(value + b"\xfe" for value in flat), np.uint8))
-    return byte_array_bounds(table, data, starts.reshape(2, -1), lengths.reshape(2, -1), is_string)
+    return byte_array_bounds(table, data, starts.reshape(2, -1), lengths.reshape(2, -1), leaf)
 
 
 @settings(max_examples=100, deadline=None)
@@ -86,9 +90,9 @@ def test_column_index(rows: list, kind: str) -> None:
     definition = np.array([[r[4], r[5]] for r in rows], np.int64) if kind != "none" else None
     repetition = np.array([[r[5], 1, r[4]] for r in rows], np.int64) if kind == "both" else None
     table = pages(num_levels, num_values)
-    bounds = byte_bounds(table, minima, maxima, False)
+    bounds = byte_bounds(table, minima, maxima)
     histograms = Histograms(_with_chunk(repetition), _with_chunk(definition))
-    encoded = column_index(table, bounds, histograms, Arena())
+    encoded = column_index(table, bounds, histograms, None, Arena())
     stored = [truncate_min(v, False).value for v in minima], [truncate_max(v, False).value for v in maxima]
     order = naive_order(*stored)
     low, high = map(iter, stored)
@@ -125,31 +129,31 @@ def test_column_index(rows: list, kind: str) -> None:
 )
 def test_boundary_order(minima: list[int], maxima: list[int], order: BoundaryOrder) -> None:
     table = pages([1] * len(minima), [1] * len(minima))
-    assert number_bounds(table, np.array([minima, maxima], np.int64), np.dtype(np.int64)).order == order
+    assert number_bounds(table, np.array([minima, maxima], np.int64), LEAVES[np.int64]).order == order
     texts = [[b"%03d" % (v + 100) for v in values] for values in (minima, maxima)]
-    assert byte_bounds(table, *texts, True).order == order
+    assert byte_bounds(table, *texts).order == order
     # Pages without values, wherever they are, say nothing.
     some = [0, *(1 for _ in minima), 0]
     spread = pages([1] * len(some), some)
     numbers = np.array([[99, *minima, -99], [-99, *maxima, 99]], np.int64)
-    assert number_bounds(spread, numbers, np.dtype(np.int64)).order == order
-    assert byte_bounds(spread, *texts, True).order == order
+    assert number_bounds(spread, numbers, LEAVES[np.int64]).order == order
+    assert byte_bounds(spread, *texts).order == order
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.binary(max_size=3), st.binary(max_size=3)), min_size=1, max_size=5))
 def test_order_of_byte_arrays(rows: list[tuple[bytes, bytes]]) -> None:
     minima, maxima = map(list, zip(*rows, strict=True))
-    bounds = byte_bounds(pages([1] * len(rows), [1] * len(rows)), minima, maxima, False)
+    bounds = byte_bounds(pages([1] * len(rows), [1] * len(rows)), minima, maxima)
     assert bounds.order == naive_order(minima, maxima)
     assert (bounds.least.value, bounds.greatest.value) == (min(minima), max(maxima))
 
 
 def test_bounds_are_stored_little_endian() -> None:
     table = pages([1, 2, 1], [1, 0, 1])
-    bounds = number_bounds(table, np.array([[-1, 7, 2], [1, 7, 256]], np.int64), np.dtype(np.int32))
+    bounds = number_bounds(table, np.array([[-1, 7, 2], [1, 7, 256]], np.int64), LEAVES[np.int32])
     assert (bounds.least.value, bounds.greatest.value) == (b"\xff\xff\xff\xff", b"\0\x01\0\0")
-    encoded = column_index(table, bounds, Histograms(NO_HISTOGRAM, NO_HISTOGRAM), Arena())
+    encoded = column_index(table, bounds, Histograms(NO_HISTOGRAM, NO_HISTOGRAM), None, Arena())
     expected = ColumnIndex(
         (False, True, False),
         (b"\xff\xff\xff\xff", b"", b"\2\0\0\0"),

@@ -31,8 +31,8 @@ def _needed(array: Any, field: pa.Field) -> int:
         return bitmap + sum(_needed(array.field(i), pa_type.field(i)) for i in range(pa_type.num_fields))
     if pa.types.is_fixed_size_list(pa_type):
         return bitmap + _needed(array.values[: length * pa_type.list_size], pa_type.value_field)
-    if pa.types.is_integer(pa_type):
-        return bitmap + length * pa_type.bit_width // 8
+    if pa.types.is_primitive(pa_type) or pa.types.is_fixed_size_binary(pa_type):
+        return bitmap + -(-length * pa_type.bit_width // 8)
     width = 8 if str(pa_type).startswith("large") else 4
     offsets = bitmap + (length + 1) * width
     if pa.types.is_map(pa_type):

@@ -11,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from colwriter import kernels
+from colwriter.arena import Arena
 from colwriter.errors import InvalidDataError
+from colwriter.leaf_types import LeafType, Storage
 from colwriter.metadata import Type
 from colwriter.schema import ColumnDescriptor
 
-__all__ = ["EMPTY", "Bitmap", "frozen", "leaf_buffers", "list_buffers", "validity_bitmap"]
+__all__ = ["EMPTY", "Bitmap", "LeafBuffers", "frozen", "leaf_buffers", "list_buffers", "validity_bitmap"]
 
 Bytes = NDArray[np.uint8]
 
@@ -59,6 +62,8 @@ def validity_bitmap(array: pa.Array) -> Bitmap | None:
     """The validity bitmap of an array, or None if it has no nulls."""
     if array.null_count == 0:
         return None
+    if array.type.id == pa.lib.Type_NA:  # which has no buffers
+        return Bitmap(frozen(np.zeros((len(array) + 7) >> 3, np.uint8)), 0)
     start = array.offset >> 3
     count = ((array.offset + len(array) + 7) >> 3) - start
     return Bitmap(_view(array.buffers()[0], np.uint8, start, count), array.offset & 7)
@@ -83,15 +88,131 @@ def list_buffers(array: pa.Array) -> tuple[NDArray[Any], pa.Array]:
     return _offsets(array, np.int64 if pa.types.is_large_list(arrow_type) else np.int32), array.values
 
 
-def leaf_buffers(array: pa.Array, descriptor: ColumnDescriptor) -> tuple[NDArray[Any], NDArray[Any], Bytes]:
-    """Values, offsets and data of a leaf; those that its type does not have are empty."""
-    if descriptor.physical_type is Type.BYTE_ARRAY:
-        large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+class LeafBuffers(NamedTuple):
+    """What a leaf holds, in the form in which it is stored; what its ``Storage`` does not have is empty.
+
+    ``values``: numbers, int16, int32 or int64; floating-point numbers as their bits. ``offsets`` and ``data``: byte
+    arrays; fixed bytes and bits have ``data`` alone, in which the bit of slot 0 is at ``bit_offset``.
+    """
+
+    values: NDArray[Any]
+    offsets: NDArray[Any]
+    data: Bytes
+    bit_offset: int
+
+
+_DTYPES: dict[Type, Any] = {
+    Type.INT32: np.int32,
+    Type.INT64: np.int64,
+    Type.FLOAT: np.int32,
+    Type.DOUBLE: np.int64,
+    Type.FIXED_LEN_BYTE_ARRAY: np.int16,
+}
+
+
+def leaf_buffers(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena: Arena) -> LeafBuffers:
+    """The values of a leaf as they are stored; those that have another form in Arrow are converted into ``arena``.
+
+    ``valid``: which slots hold a value. Raises ``InvalidDataError`` for a value that has no such form.
+    """
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    leaf = descriptor.leaf
+    if leaf.storage is Storage.BYTE_ARRAYS:
+        large = array.type.id in (pa.lib.Type_LARGE_STRING, pa.lib.Type_LARGE_BINARY)
         data = array.buffers()[2]
-        return (
-            EMPTY,
-            _offsets(array, np.int64 if large else np.int32),
-            _view(data, np.uint8, 0, 0 if data is None else data.size),
+        size = 0 if data is None else data.size
+        return LeafBuffers(EMPTY, _offsets(array, np.int64 if large else np.int32), _view(data, np.uint8, 0, size), 0)
+    if leaf.conversion.make == "view":
+        if leaf.storage is Storage.BITS:
+            start = array.offset >> 3
+            count = ((array.offset + len(array) + 7) >> 3) - start
+            bits = _view(array.buffers()[1], np.uint8, start, count)
+            return LeafBuffers(EMPTY, _NO_OFFSETS, bits, array.offset & 7)
+        if leaf.storage is Storage.FIXED_BYTES:
+            width = array.type.byte_width
+            data = _view(array.buffers()[1], np.uint8, array.offset * width, len(array) * width)
+            return LeafBuffers(EMPTY, _NO_OFFSETS, data, 0)
+        values = _view(array.buffers()[1], _DTYPES[leaf.physical_type], array.offset, len(array))
+        return LeafBuffers(values, _NO_OFFSETS, EMPTY, 0)
+    converted, bad = _CONVERSIONS[leaf.conversion.make](array, leaf, valid, arena)
+    if bad >= 0:
+        raise InvalidDataError(
+            f"{descriptor.dotted_path}: expected values of {array.type} that {leaf.description} can hold, "
+            f"found {_text(array[bad])}"
         )
-    dtype = np.int32 if descriptor.physical_type is Type.INT32 else np.int64
-    return _view(array.buffers()[1], dtype, array.offset, len(array)), _NO_OFFSETS, EMPTY
+    converted = frozen(converted)
+    if leaf.storage is Storage.NUMBERS:
+        return LeafBuffers(converted, _NO_OFFSETS, EMPTY, 0)
+    return LeafBuffers(EMPTY, _NO_OFFSETS, converted, 0)
+
+
+def _text(scalar: Any) -> str:
+    try:
+        return str(scalar)
+    except (OverflowError, ValueError):  # out of the range of Python's datetime
+        return repr(scalar.value)
+
+
+_Converted = tuple[NDArray[Any], int]
+
+
+def _nulls(array: Any, leaf: LeafType, valid: Bitmap, arena: Arena) -> _Converted:
+    return np.zeros(0, _DTYPES[leaf.physical_type]), -1
+
+
+def _widen(array: Any, leaf: LeafType, valid: Bitmap, arena: Arena) -> _Converted:
+    out = arena.take(len(array), _DTYPES[leaf.physical_type])
+    out[:] = _view(array.buffers()[1], leaf.conversion.source, array.offset, len(array))
+    return out, -1
+
+
+def _scale(array: Any, leaf: LeafType, valid: Bitmap, arena: Arena) -> _Converted:
+    conversion = leaf.conversion
+    out = arena.take(len(array), _DTYPES[leaf.physical_type])
+    values = _view(array.buffers()[1], conversion.source, array.offset, len(array))
+    if conversion.factor > 0:
+        largest = int(np.iinfo(out.dtype).max)
+        return out, kernels.conversion.multiply(values, *valid, conversion.factor, largest, out)
+    return out, kernels.conversion.divide(values, *valid, -conversion.factor, not conversion.allow_truncated, out)
+
+
+def _decimal(array: Any, leaf: LeafType, valid: Bitmap, arena: Arena) -> _Converted:
+    width = leaf.conversion.source
+    data = _view(array.buffers()[1], np.uint8, array.offset * width, len(array) * width)
+    if width == 4:
+        narrow = data.view(np.int32)
+        data, width = arena.take(len(array), np.int64), 8
+        data[:] = narrow
+        data = frozen(data.view(np.uint8))
+    length = leaf.type_length or np.dtype(_DTYPES[leaf.physical_type]).itemsize
+    lead = kernels.conversion.DECIMAL_LEAD
+    out = arena.take(lead + len(array) * length)
+    bad = kernels.conversion.decimals(data, width, length, *valid, out)
+    if leaf.storage is Storage.FIXED_BYTES:
+        return out[lead:], bad
+    numbers = arena.take(len(array), _DTYPES[leaf.physical_type])
+    numbers[:] = data.view(f"<i{length}")[:: width // length]
+    return numbers, bad
+
+
+def _int96(array: Any, leaf: LeafType, valid: Bitmap, arena: Arena) -> _Converted:
+    values = _view(array.buffers()[1], np.int64, array.offset, len(array))
+    out = arena.take(12 * len(array))
+    return out, kernels.conversion.int96(values, *valid, leaf.conversion.factor, out)
+
+
+def _interval(array: Any, leaf: LeafType, valid: Bitmap, arena: Arena) -> _Converted:
+    data = _view(array.buffers()[1], np.uint8, 16 * array.offset, 16 * len(array))
+    out = arena.take(12 * len(array))
+    return out, kernels.conversion.intervals(data, *valid, out)
+
+
+_CONVERSIONS = {
+    "nulls": _nulls,
+    "widen": _widen,
+    "scale": _scale,
+    "decimal": _decimal,
+    "int96": _int96,
+    "interval": _interval,
+}

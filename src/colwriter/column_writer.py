@@ -21,6 +21,7 @@ from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings import plain
 from colwriter.encodings.dictionary import Dictionary
 from colwriter.framing import FramedPages, PageFormat, checksum, frame
+from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.metadata import (
     ColumnMetaData,
@@ -31,7 +32,6 @@ from colwriter.metadata import (
     PageType,
     SizeStatistics,
     Statistics,
-    Type,
 )
 from colwriter.options import ColumnOptions, SizeStatisticsLevel, WriterOptions
 from colwriter.page_index import column_index, offset_index, page_bounds
@@ -78,7 +78,7 @@ class EncodedChunk(NamedTuple):
         """Metadata of the chunk, written at ``offset`` of the file."""
         encodings = {stats.encoding for stats in self.encoding_stats} | {Encoding.RLE}
         return ColumnMetaData(
-            type=self.descriptor.physical_type,
+            type=self.descriptor.leaf.physical_type,
             encodings=tuple(sorted(encodings)),
             path_in_schema=self.descriptor.path,
             codec=self.options.codec,
@@ -116,7 +116,7 @@ def encode_column_chunk(
     framed = writer.frame(segments)
     pages = _join([segment.pages for segment in segments])
     value_bytes = None
-    if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
+    if leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS:
         value_bytes = _concatenate([segment.values.value_bytes for segment in segments])
     parts, dictionary_page_size, uncompressed_size = writer.dictionary_page(dictionary)
     for part in framed:
@@ -125,13 +125,19 @@ def encode_column_chunk(
 
     level = column.size_statistics_level
     histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
-    per_page = level is SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK
     statistics = index = None
     if column.write_statistics:
+        statistics = Statistics(null_count=pages.total(1) - pages.total(3))
+    if column.write_statistics and leaf.descriptor.leaf.order is not Order.UNDEFINED:
         bounds = page_bounds(leaf, pages, _concatenate([segment.values.extremes for segment in segments]))
-        statistics = chunk_statistics(pages.total(1) - pages.total(3), bounds.least, bounds.greatest)
+        nan_counts = nan_count = None
+        if leaf.descriptor.leaf.order is Order.FLOAT:
+            nan_counts = _concatenate([segment.values.nan_counts for segment in segments])
+            nan_count = int(nan_counts.sum())
+        statistics = chunk_statistics(pages.total(1) - pages.total(3), bounds.least, bounds.greatest, nan_count)
         if options.write_page_index:
-            index = column_index(pages, bounds, histograms if per_page else NO_HISTOGRAMS, arena)
+            per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
+            index = column_index(pages, bounds, per_page, nan_counts, arena)
     return EncodedChunk(
         descriptor=leaf.descriptor,
         options=column,
@@ -180,7 +186,7 @@ class _ChunkWriter:
                 dictionary = None
         done = segments[-1].pages if segments else None
         if done is None or done.rows[-1] < leaf.num_rows:
-            variable = leaf.descriptor.physical_type is Type.BYTE_ARRAY
+            variable = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
             pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done)
             segments += self.encode(pages, plain.encode, leaf)
         return dictionary, segments

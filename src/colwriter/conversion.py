@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from colwriter.errors import InvalidDataError, InvalidOptionError, UnsupportedTypeError
 from colwriter.file_writer import ParquetWriter
-from colwriter.inputs import without_views
 from colwriter.schema import children, parquet_schema
 from colwriter.sizes import decoded_size
+from colwriter.stored import stored_schema
 
 __all__ = ["PER_COLUMN", "InputFormat", "Source", "Written", "convert", "open_source", "writer_options"]
 
@@ -172,7 +172,7 @@ def convert(source: Source, output: Path, options: Mapping[str, Any], on_progres
             on_progress(done)
     on_progress(source.total)
     footer = writer.metadata
-    decoded = decoded_size(footer, without_views(source.schema))
+    decoded = decoded_size(footer, stored_schema(source.schema))
     return Written(output, footer.num_rows, len(footer.row_groups), output.stat().st_size, decoded)
 
 
@@ -186,7 +186,7 @@ def _check_types(schema: pa.Schema) -> None:
 def _unsupported(field: pa.Field, path: str) -> list[tuple[str, pa.DataType]]:
     """Paths and types of what cannot be written: the field, or of a struct the members that are at fault."""
     try:
-        parquet_schema(without_views(pa.schema([field])))
+        parquet_schema(stored_schema(pa.schema([field])))
     except UnsupportedTypeError:
         members = children(field.type) if pa.types.is_struct(field.type) else []
         wrong = [item for child in members for item in _unsupported(child, f"{path}.{child.name}")]
@@ -206,7 +206,7 @@ def writer_options(given: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any
             options[name] = _per_column(name, given[name], default, schema.names)
     encoding = options.get("column_encoding")
     if encoding is not None and "use_dictionary" not in given:
-        paths = [column.dotted_path for column in parquet_schema(without_views(schema)).columns]
+        paths = [column.dotted_path for column in parquet_schema(stored_schema(schema)).columns]
         options["use_dictionary"] = isinstance(encoding, dict) and [
             path for path in paths if not any(f"{path}.".startswith(f"{name}.") for name in encoding)
         ]

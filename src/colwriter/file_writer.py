@@ -16,7 +16,7 @@ from colwriter.column_writer import EncodedChunk, encode_column_chunk
 from colwriter.compression import make_compression
 from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.framing import Pieces
-from colwriter.inputs import as_reader, cast_views, without_views
+from colwriter.inputs import as_reader
 from colwriter.levels import shred
 from colwriter.metadata import (
     ColumnChunk,
@@ -31,6 +31,7 @@ from colwriter.options import WriterOptions
 from colwriter.parallel import in_order
 from colwriter.schema import parquet_schema
 from colwriter.sinks import Sink, open_sink
+from colwriter.stored import as_stored, stored_schema
 from colwriter.version import CREATED_BY
 
 __all__ = ["ParquetWriter"]
@@ -78,8 +79,8 @@ class ParquetWriter:
             raise InvalidOptionError(f"schema: expected a pyarrow.Schema, found {type(schema).__name__}")
         self._options = WriterOptions.from_keywords(**options)
         self._input_schema = schema
-        stored = without_views(schema)
-        self._schema = parquet_schema(stored, self._options.use_compliant_nested_type)
+        stored = stored_schema(schema)
+        self._schema = parquet_schema(stored, self._options.use_compliant_nested_type, self._options.types)
         paths = [column.dotted_path for column in self._schema.columns]
         self._options.check_names(paths)
         self._columns = self._options.resolve_all(paths)
@@ -283,7 +284,7 @@ class ParquetWriter:
 
 def _contiguous(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
     """The column of a row group as one array, checked as far as that is cheap."""
-    column = cast_views(column, field)
+    column = as_stored(column, field)
     try:
         for chunk in column.chunks:
             chunk.validate()

@@ -48,7 +48,7 @@ class LeafColumn(NamedTuple):
     Slots are the entries of the leaf's Arrow array; a slot with a null ancestor or null itself holds no value, which is
     what ``validity`` says (empty: all slots do). Every definition level of at least ``slot_level`` has one slot.
     ``row_levels`` and ``row_slots`` int64[rows + 1]: where rows start; empty if a row is one level and one slot.
-    ``values`` (fixed width) or ``offsets`` and ``data`` (byte arrays) hold the slots.
+    ``values``, ``offsets``, ``data`` and ``value_offset`` hold the slots (see ``LeafBuffers``).
     """
 
     descriptor: ColumnDescriptor
@@ -65,6 +65,7 @@ class LeafColumn(NamedTuple):
     values: NDArray[Any]
     offsets: NDArray[Any]
     data: Bytes
+    value_offset: int
 
 
 _ALL_VALID = Bitmap(EMPTY, 0)
@@ -96,14 +97,14 @@ def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], are
     that cannot be followed.
     """
     if not _is_nested(field.type):
-        yield _flat_leaf(array, field, columns[0])
+        yield _flat_leaf(array, field, columns[0], arena)
         return
     root = _Levels(len(array), len(array), 0, 0, 0, EMPTY, EMPTY, None)
     shredder = _Shredder(deque(columns), arena)
     yield from shredder.field(array, field, root, 1)
 
 
-def _flat_leaf(array: pa.Array, field: pa.Field, descriptor: ColumnDescriptor) -> LeafColumn:
+def _flat_leaf(array: pa.Array, field: pa.Field, descriptor: ColumnDescriptor, arena: Arena) -> LeafColumn:
     """A leaf at the top of the schema: a row is one level and one slot, and its levels are its validity bitmap."""
     valid = validity_bitmap(array)
     if valid is None:
@@ -113,8 +114,9 @@ def _flat_leaf(array: pa.Array, field: pa.Field, descriptor: ColumnDescriptor) -
     else:
         raise InvalidDataError(f"{descriptor.dotted_path}: the field is not nullable, found {array.null_count} null(s)")
     rows = len(array)
-    values, offsets, data = leaf_buffers(array, descriptor)
-    return LeafColumn(descriptor, rows, rows, rows, 0, *_NO_ROWS, CONSTANT, definition, *valid, values, offsets, data)
+    values, offsets, data, value_offset = leaf_buffers(array, descriptor, valid, arena)
+    levels = *_NO_ROWS, CONSTANT, definition
+    return LeafColumn(descriptor, rows, rows, rows, 0, *levels, *valid, values, offsets, data, value_offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,8 @@ class _Shredder:
         if len(levels.repetition):
             rows = self.arena.take(levels.num_rows + 1, np.int64), self.arena.take(levels.num_rows + 1, np.int64)
             kernels.pagination.locate_rows(levels.repetition, definition.data, levels.count, levels.slot_level, *rows)
-        return _leaf_column(descriptor, array, levels, rows, Levels(levels.repetition, 8), definition, valid)
+        repetition = Levels(levels.repetition, 8)
+        return _leaf_column(descriptor, array, levels, rows, repetition, definition, valid, self.arena)
 
     def packed_list(self, array: pa.Array, element: pa.Field, levels: _Levels) -> LeafColumn | None:
         """The leaf of a list of leaves at the top of a column; None if elements are hidden, or offsets wrong."""
@@ -210,7 +213,7 @@ class _Shredder:
         rows = row_levels, self.arena.take(levels.count + 1, np.int64)
         np.subtract(offsets, offsets[0], out=rows[1])
         packed = Levels(frozen(repetition), 1), Levels(frozen(definition), width)
-        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid)
+        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena)
 
     def definition(self, levels: _Levels) -> Bytes:
         """The definition levels as an array, which they may not be yet."""
@@ -351,8 +354,9 @@ def _leaf_column(
     repetition: Levels,
     definition: Levels,
     valid: Bitmap,
+    arena: Arena,
 ) -> LeafColumn:
-    values, offsets, data = leaf_buffers(array, descriptor)
+    buffers = leaf_buffers(array, descriptor, valid, arena)
     return LeafColumn(
         descriptor=descriptor,
         num_rows=levels.num_rows,
@@ -365,9 +369,10 @@ def _leaf_column(
         definition_levels=definition,
         validity=valid.bits,
         bit_offset=valid.offset,
-        values=values,
-        offsets=offsets,
-        data=data,
+        values=buffers.values,
+        offsets=buffers.offsets,
+        data=buffers.data,
+        value_offset=buffers.bit_offset,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from colwriter.errors import InvalidOptionError
+from colwriter.leaf_types import TypeOptions
 from colwriter.metadata import CompressionCodec, Encoding, SortingColumn
 from colwriter.parallel import available_threads
 
@@ -108,18 +109,12 @@ _CODECS = {
 
 # Options of pyarrow that cannot be set yet, with the one value that is accepted.
 _FIXED: dict[str, tuple[Any, ...]] = {
-    "allow_truncated_timestamps": (False,),
     "bloom_filter_options": (None,),
-    "coerce_timestamps": (None,),
     "encryption_properties": (None,),
     "flavor": (None,),
-    "store_decimal_as_integer": (False,),
     "use_byte_stream_split": (False, [], ()),
     "use_content_defined_chunking": (False,),
-    "use_deprecated_int96_timestamps": (None, False),
-    "version": ("2.6", "2.4", "1.0"),
     "writer_engine_version": (None, "V1", "V2"),
-    "write_time_adjusted_to_utc": (False,),
 }
 
 
@@ -163,6 +158,12 @@ def _parse_version(value: object) -> int:
     raise InvalidOptionError(f"data_page_version: expected '1.0' or '2.0', found {value!r}")
 
 
+def _one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    if any(type(value) is type(choice) and value == choice for choice in allowed):
+        return value
+    raise InvalidOptionError(f"{option}: expected {' or '.join(map(repr, allowed))}, found {value!r}")
+
+
 def _positive(option: str, value: object, default: int, largest: int = 1 << 62) -> int:
     if value is None:
         return default
@@ -200,6 +201,7 @@ class WriterOptions:
     write_page_checksum: bool
     use_compliant_nested_type: bool
     sorting_columns: tuple[SortingColumn, ...] | None
+    types: TypeOptions
     max_threads: int
     _codec: PerColumn[str]
     _level: PerColumn[int | None]
@@ -278,6 +280,12 @@ def _read_keywords(
     use_compliant_nested_type: bool = True,
     use_threads: bool = True,
     max_threads: object = None,
+    version: object = "2.6",
+    coerce_timestamps: object = None,
+    allow_truncated_timestamps: object = False,
+    use_deprecated_int96_timestamps: object = None,
+    store_decimal_as_integer: object = False,
+    write_time_adjusted_to_utc: object = False,
     **others: object,
 ) -> WriterOptions:
     """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
@@ -299,6 +307,15 @@ def _read_keywords(
         write_page_checksum=parse_bool("write_page_checksum", write_page_checksum),
         use_compliant_nested_type=parse_bool("use_compliant_nested_type", use_compliant_nested_type),
         sorting_columns=_parse_sorting(sorting_columns),
+        types=TypeOptions(
+            version=_one_of("version", version, ("2.6", "2.4", "1.0")),
+            coerce_timestamps=_one_of("coerce_timestamps", coerce_timestamps, (None, "ms", "us")),
+            allow_truncated_timestamps=parse_bool("allow_truncated_timestamps", allow_truncated_timestamps),
+            use_int96_timestamps=use_deprecated_int96_timestamps is not None
+            and parse_bool("use_deprecated_int96_timestamps", use_deprecated_int96_timestamps),
+            store_decimal_as_integer=parse_bool("store_decimal_as_integer", store_decimal_as_integer),
+            write_time_adjusted_to_utc=parse_bool("write_time_adjusted_to_utc", write_time_adjusted_to_utc),
+        ),
         max_threads=_positive("max_threads", max_threads, available_threads(), 1 << 10)
         if parse_bool("use_threads", use_threads)
         else 1,

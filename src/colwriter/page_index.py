@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.buffers import frozen
+from colwriter.keys import stored_bounds
+from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
-from colwriter.metadata import Type
 from colwriter.pages import Histograms, Pages
 from colwriter.statistics import TRUNCATE_LENGTH, Bound, truncate_max, truncate_min
 
@@ -21,6 +22,8 @@ __all__ = ["PageBounds", "byte_array_bounds", "column_index", "number_bounds", "
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
 NO_NUMBERS: Int64s = np.empty(0, np.int64)
+# The keys of a zero that is not stored as a minimum, +0, nor as a maximum, -0: each is stored as the other.
+ZEROS = np.array([[0], [-1]])
 
 
 class PageBounds(NamedTuple):
@@ -40,18 +43,28 @@ class PageBounds(NamedTuple):
 
 def page_bounds(leaf: LeafColumn, pages: Pages, extremes: Int64s) -> PageBounds:
     """The bounds that a values encoder found: ``EncodedValues.extremes``."""
-    if leaf.descriptor.physical_type is not Type.BYTE_ARRAY:
-        return number_bounds(pages, extremes, leaf.values.dtype)
-    starts = leaf.offsets[extremes].astype(np.int64)
-    lengths = leaf.offsets[extremes + 1] - starts
-    lengths[extremes < 0] = 0  # a page without values
-    return byte_array_bounds(pages, leaf.data, starts, lengths, leaf.descriptor.is_string)
+    kind = leaf.descriptor.leaf
+    if kind.storage in (Storage.NUMBERS, Storage.BITS):
+        return number_bounds(pages, extremes, kind)
+    if kind.storage is Storage.BYTE_ARRAYS:
+        starts = leaf.offsets[extremes].astype(np.int64)
+        lengths = leaf.offsets[extremes + 1] - starts
+        lengths[extremes < 0] = 0  # a page without values
+    else:
+        width = kind.type_length or 0
+        starts, lengths = extremes * width, np.where(extremes < 0, 0, width)
+    return byte_array_bounds(pages, leaf.data, starts, lengths, kind)
 
 
-def number_bounds(pages: Pages, extremes: Int64s, dtype: np.dtype[Any]) -> PageBounds:
-    """Bounds int64[2, pages], minima and maxima, that are stored as numbers of ``dtype``, little endian."""
+def number_bounds(pages: Pages, extremes: Int64s, leaf: LeafType) -> PageBounds:
+    """Bounds int64[2, pages], minima and maxima as keys, of numbers.
+
+    A zero becomes -0 as a minimum and +0 as a maximum of floating-point numbers (parquet.thrift, ``ColumnOrder``).
+    """
+    if leaf.order is Order.FLOAT:
+        extremes = np.where(extremes == ZEROS, ZEROS[::-1], extremes)
     least, greatest, order = kernels.bounds.compare_numbers(pages.fences, extremes)
-    numbers = extremes.astype(dtype.newbyteorder("<"), copy=False)
+    numbers = stored_bounds(extremes, leaf)
     data = frozen(numbers.reshape(-1).view(np.uint8))
     low = high = None
     if least >= 0:
@@ -65,17 +78,21 @@ def _places(count: int, width: int) -> tuple[Int64s, Int64s]:
     return np.arange(0, 2 * count * width, width).reshape(2, count), np.full((2, count), width)
 
 
-def byte_array_bounds(pages: Pages, data: Bytes, starts: Int64s, lengths: Int64s, is_string: bool) -> PageBounds:
+def byte_array_bounds(pages: Pages, data: Bytes, starts: Int64s, lengths: Int64s, leaf: LeafType) -> PageBounds:
     """Bounds that are byte arrays of ``data``, which are shortened where they are long (``TRUNCATE_LENGTH``).
 
-    The order is that of the bounds as they are stored.
+    The order is that of the bounds as they are stored. Those of one width stay whole: readers expect that width.
+    Decimals are big-endian numbers.
     """
-    least, greatest, order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths)
+    is_string = leaf.order is Order.TEXT
+    signed = leaf.order is Order.DECIMAL
+    limit = leaf.type_length or TRUNCATE_LENGTH
+    least, greatest, order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths, signed)
     if least < 0:
         return PageBounds(data, starts, lengths, order, None, None)
-    low = truncate_min(_bytes(data, starts[0, least], lengths[0, least]), is_string)
-    high = truncate_max(_bytes(data, starts[1, greatest], lengths[1, greatest]), is_string)
-    if (lengths > TRUNCATE_LENGTH).any():
+    low = truncate_min(_bytes(data, starts[0, least], lengths[0, least]), is_string, limit)
+    high = truncate_max(_bytes(data, starts[1, greatest], lengths[1, greatest]), is_string, limit)
+    if (lengths > limit).any():
         filled = np.nonzero(pages.num_values)[0]
         short = [truncate_min(_bytes(data, starts[0, k], lengths[0, k]), is_string).value for k in filled]
         short += [truncate_max(_bytes(data, starts[1, k], lengths[1, k]), is_string).value for k in filled]
@@ -83,7 +100,7 @@ def byte_array_bounds(pages: Pages, data: Bytes, starts: Int64s, lengths: Int64s
         lengths = np.zeros_like(lengths)
         lengths[:, filled] = np.array([len(value) for value in short]).reshape(2, len(filled))
         starts = (np.cumsum(lengths) - lengths.reshape(-1)).reshape(lengths.shape)
-        order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths)[2]
+        order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths, signed)[2]
     return PageBounds(data, starts, lengths, order, low, high)
 
 
@@ -91,13 +108,31 @@ def _bytes(data: Bytes, start: Any, length: Any) -> bytes:
     return data[start : start + length].tobytes()
 
 
-def column_index(pages: Pages, bounds: PageBounds, histograms: Histograms, arena: Arena) -> bytes:
-    """The encoded ``ColumnIndex``; with the histograms of each page, if there are any."""
+def column_index(
+    pages: Pages, bounds: PageBounds, histograms: Histograms, nan_counts: Int64s | None, arena: Arena
+) -> bytes | None:
+    """The encoded ``ColumnIndex``; with the histograms of each page and its counts of NaN, if there are any.
+
+    None where a page has values but no bounds, since all of them are NaN: an index needs the bounds of each page that
+    is not a null page (parquet.thrift, ``ColumnIndex``).
+    """
+    if nan_counts is not None and (nan_counts == pages.num_values)[nan_counts > 0].any():
+        return None
     repetition, definition = histograms
     bound_bytes = int(np.add.reduce(bounds.lengths, axis=None))
-    out = arena.take(kernels.compact.index_bound(len(pages), bound_bytes, repetition.size + definition.size))
+    out = arena.take(
+        kernels.compact.index_bound(len(pages), bound_bytes, repetition.size + definition.size + len(pages))
+    )
     size = kernels.compact.encode_column_index(
-        pages.fences, bounds.data, bounds.starts, bounds.lengths, bounds.order, repetition, definition, out
+        pages.fences,
+        bounds.data,
+        bounds.starts,
+        bounds.lengths,
+        bounds.order,
+        repetition,
+        definition,
+        NO_NUMBERS if nan_counts is None else nan_counts,
+        out,
     )
     return out[:size].tobytes()
 

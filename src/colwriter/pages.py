@@ -267,8 +267,9 @@ class EncodedValues(NamedTuple):
     """The encoded values of all pages: page i is ``data[starts[i]:ends[i]]``, with room for levels and header before.
 
     ``extremes`` int64[2, pages]: the least and the greatest value of each page that has values; of byte arrays, their
-    slots.
+    slots. Numbers are given as keys that order like them (see ``colwriter.keys``).
     ``value_bytes`` int64[pages]: bytes of the byte arrays without their lengths; None for other types.
+    ``nan_counts`` int64[pages]: how many values are not a number; None where the type has no such.
     """
 
     encoding: Encoding
@@ -277,6 +278,7 @@ class EncodedValues(NamedTuple):
     ends: Int64s
     extremes: Int64s
     value_bytes: Int64s | None
+    nan_counts: Int64s | None
 
 
 class Lead(NamedTuple):

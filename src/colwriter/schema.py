@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from colwriter.errors import UnsupportedTypeError
+from colwriter.leaf_types import LeafType, TypeOptions, leaf_type
 from colwriter.metadata import ConvertedType, Empty, FieldRepetitionType, LogicalType, SchemaElement, Type
 
 __all__ = ["ColumnDescriptor", "ParquetSchema", "children", "is_list", "parquet_schema"]
 
+DEFAULT_TYPES = TypeOptions()
 FIELD_ID = b"PARQUET:field_id"
 # Levels are kept, and packed, in eight bits.
 MAX_LEVEL = 255
@@ -22,8 +24,7 @@ class ColumnDescriptor:
     """A leaf column: its place in the schema and the largest levels that it can have."""
 
     path: tuple[str, ...]
-    physical_type: Type
-    is_string: bool
+    leaf: LeafType
     max_definition_level: int
     max_repetition_level: int
 
@@ -62,17 +63,6 @@ def children(arrow_type: pa.DataType) -> list[pa.Field]:
     return [arrow_type.field(i) for i in range(arrow_type.num_fields)]
 
 
-# Physical type, and whether it is a string, by the id of the Arrow type.
-_LEAVES: dict[int, tuple[Type, bool]] = {
-    pa.lib.Type_INT32: (Type.INT32, False),
-    pa.lib.Type_INT64: (Type.INT64, False),
-    pa.lib.Type_STRING: (Type.BYTE_ARRAY, True),
-    pa.lib.Type_LARGE_STRING: (Type.BYTE_ARRAY, True),
-    pa.lib.Type_BINARY: (Type.BYTE_ARRAY, False),
-    pa.lib.Type_LARGE_BINARY: (Type.BYTE_ARRAY, False),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a field stands: its path, and the levels of a value that is defined down to its parent."""
@@ -81,20 +71,24 @@ class _Place:
     definition: int
     repetition: int
     compliant: bool
+    types: TypeOptions
 
     def below(self, name: str, definition: int, repetition: int = 0) -> _Place:
-        return _Place((*self.path, name), self.definition + definition, self.repetition + repetition, self.compliant)
+        levels = self.definition + definition, self.repetition + repetition
+        return _Place((*self.path, name), *levels, self.compliant, self.types)
 
 
-def parquet_schema(schema: pa.Schema, use_compliant_nested_type: bool = True) -> ParquetSchema:
+def parquet_schema(
+    schema: pa.Schema, use_compliant_nested_type: bool = True, types: TypeOptions = DEFAULT_TYPES
+) -> ParquetSchema:
     """The Parquet schema of ``schema``; ``UnsupportedTypeError`` with the path of a field that cannot be written.
 
     The element of a list is called ``element``, as LogicalTypes.md asks, or with ``use_compliant_nested_type`` false as
-    its Arrow field.
+    its Arrow field. ``types`` chooses among the types that a leaf may have.
     """
     elements = [SchemaElement(name="schema", num_children=len(schema))]
     columns: list[ColumnDescriptor] = []
-    root = _Place((), 0, 0, use_compliant_nested_type)
+    root = _Place((), 0, 0, use_compliant_nested_type, types)
     field_ends = []
     for field in schema:
         for part in _field(field, root):
@@ -109,9 +103,8 @@ def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator
     place = parent.below(name, int(field.nullable))
     field_id = _field_id(field, place)
     arrow_type = field.type
-    leaf = _LEAVES.get(arrow_type.id)
+    leaf = leaf_type(arrow_type, place.types)
     if leaf is not None:
-        physical, is_string = leaf
         if place.definition > MAX_LEVEL:
             raise UnsupportedTypeError(
                 f"{'.'.join(place.path)}: nested too deep: at most {MAX_LEVEL} definition levels can be written, "
@@ -119,13 +112,16 @@ def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator
             )
         yield SchemaElement(
             name=name,
-            type=physical,
+            type=leaf.physical_type,
+            type_length=leaf.type_length if leaf.physical_type is Type.FIXED_LEN_BYTE_ARRAY else None,
             repetition_type=optional,
-            converted_type=ConvertedType.UTF8 if is_string else None,
-            logicalType=LogicalType(STRING=Empty()) if is_string else None,
+            converted_type=leaf.converted_type,
+            scale=leaf.scale,
+            precision=leaf.precision,
+            logicalType=leaf.logical_type,
             field_id=field_id,
         )
-        yield ColumnDescriptor(place.path, physical, is_string, place.definition, place.repetition)
+        yield ColumnDescriptor(place.path, leaf, place.definition, place.repetition)
     elif is_list(arrow_type):
         yield SchemaElement(
             name=name,
@@ -157,9 +153,7 @@ def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator
             yield from _field(child, place)
     else:
         raise UnsupportedTypeError(
-            f"{'.'.join(place.path)}: cannot write Arrow type {arrow_type}; expected int32, int64, "
-            "string, large_string, binary, large_binary, or a list, large_list, fixed_size_list, map or non-empty "
-            "struct of them"
+            f"{'.'.join(place.path)}: cannot write Arrow type {arrow_type}, for which Parquet has no form"
         )
 
 

@@ -75,16 +75,17 @@ def _next_string(prefix: bytes) -> bytes | None:
     return None
 
 
-def chunk_statistics(null_count: int, least: Bound | None, greatest: Bound | None) -> Statistics:
-    """Statistics of a column chunk; bounds are None where it has no value."""
+def chunk_statistics(null_count: int, least: Bound | None, greatest: Bound | None, nan_count: int | None) -> Statistics:
+    """Statistics of a column chunk; bounds are None where it has no value that has any."""
     if least is None or greatest is None:
-        return Statistics(null_count=null_count)
+        return Statistics(null_count=null_count, nan_count=nan_count)
     return Statistics(
         null_count=null_count,
         min_value=least.value,
         max_value=greatest.value,
         is_min_value_exact=least.exact,
         is_max_value_exact=greatest.exact,
+        nan_count=nan_count,
     )
 
 

@@ -9,7 +9,7 @@ would (``pays``).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.encodings.plain import invalid_offsets
+from colwriter.buffers import frozen
+from colwriter.encodings.plain import fixed_extremes, invalid_offsets, value_bits
+from colwriter.keys import find_float_extremes, integer_keys
+from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
-from colwriter.metadata import Encoding, Type
+from colwriter.metadata import Encoding
 from colwriter.pages import EncodedValues, Lead, Pages, bit_width
 
 __all__ = ["Dictionary", "build", "encode", "index_bits", "pays"]
@@ -64,11 +67,27 @@ def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
     if len(leaf.validity):
         start = leaf.bit_offset
         num_values = kernels.pagination.count_valid(leaf.validity, start, start + leaf.num_slots)
-    if num_values == 0:
+    storage = leaf.descriptor.leaf.storage
+    if num_values == 0 or storage is Storage.BITS:
         return None
-    if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
+    if storage is Storage.NUMBERS:
+        return _build_fixed(leaf, num_values, limit, arena)
+    if storage is Storage.BYTE_ARRAYS:
         return _build_byte_arrays(leaf, num_values, limit, arena)
-    return _build_fixed(leaf, num_values, limit, arena)
+    return _build_fixed_bytes(leaf, num_values, limit, arena)
+
+
+def _build_fixed_bytes(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+    """As of byte arrays, whose lengths are not written."""
+    width = leaf.descriptor.leaf.type_length or 0
+    offsets = np.arange(leaf.num_slots + 1, dtype=np.int64) * width
+    if offsets[-1] < 1 << 31:
+        offsets = offsets.astype(np.int32)
+    dictionary = _build_byte_arrays(leaf._replace(offsets=frozen(offsets)), num_values, limit, arena)
+    if dictionary is None:
+        return None
+    page = leaf.data.reshape(-1, width)[dictionary.entries].reshape(-1)
+    return replace(dictionary, page=page, value_bytes=0)
 
 
 def _promising(met: int, distinct: int, num_values: int, width: float, limit: int) -> bool:
@@ -171,42 +190,52 @@ def encode(
     arena: Arena,
 ) -> EncodedValues:
     """Encode the indices of all pages: a byte with their width, then the RLE/bit-packed hybrid."""
-    starts, ends, minima, maxima = table = np.zeros((4, len(pages)), np.int64)
+    starts, ends, _, _ = table = np.zeros((4, len(pages)), np.int64)
     size = kernels.rle.hybrid_bound(pages.total(3), len(pages), index_bits(dictionary))
     out = arena.take(size + lead.total + kernels.plain.OUT_PADDING)
     kernels.rle.encode_indices(dictionary.indices, pages.values, LEAST_WIDTH, lead.of_pages, 1, out, starts, ends)
-    if bounds:
-        seen = arena.take(dictionary.num_entries, np.int32)
-        if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
-            kernels.dictionary.min_max_indices_byte_arrays(
-                leaf.offsets,
-                leaf.data,
-                dictionary.indices,
-                pages.values,
-                dictionary.entries,
-                dictionary.num_entries,
-                seen,
-                arena.take(dictionary.num_entries, np.uint64),
-                minima,
-                maxima,
-            )
-        else:
-            kernels.dictionary.min_max_indices_fixed(
-                dictionary.indices,
-                pages.values,
-                dictionary.entries,
-                dictionary.num_entries,
-                seen,
-                minima,
-                maxima,
-            )
     value_bytes = _value_bytes(leaf, dictionary, pages)
-    return EncodedValues(Encoding.RLE_DICTIONARY, out, starts, ends, table[2:], value_bytes)
+    nan_counts = None
+    if bounds and leaf.descriptor.leaf.order is Order.FLOAT:
+        nan_counts = np.empty(len(pages), np.int64)
+        slots = pages.slots
+        find_float_extremes(leaf.values, leaf.validity, leaf.bit_offset, slots[:-1], slots[1:], table[2:], nan_counts)
+    elif bounds:
+        _find_extremes(leaf, dictionary, pages, table[2:], arena)
+    return EncodedValues(Encoding.RLE_DICTIONARY, out, starts, ends, table[2:], value_bytes, nan_counts)
+
+
+def _find_extremes(
+    leaf: LeafColumn, dictionary: Dictionary, pages: Pages, extremes: NDArray[np.int64], arena: Arena
+) -> None:
+    """The least and the greatest of the entries that each page refers to."""
+    storage = leaf.descriptor.leaf.storage
+    if storage is Storage.FIXED_BYTES:
+        extremes[:] = fixed_extremes(leaf, pages)
+        return
+    seen = arena.take(dictionary.num_entries, np.int32)
+    if storage is Storage.BYTE_ARRAYS:
+        kernels.dictionary.min_max_indices_byte_arrays(
+            leaf.offsets,
+            leaf.data,
+            dictionary.indices,
+            pages.values,
+            dictionary.entries,
+            dictionary.num_entries,
+            seen,
+            arena.take(dictionary.num_entries, np.uint64),
+            *extremes,
+        )
+    else:
+        keys = integer_keys(dictionary.entries, leaf.descriptor.leaf.order)
+        kernels.dictionary.min_max_indices_fixed(
+            dictionary.indices, pages.values, keys, dictionary.num_entries, seen, *extremes
+        )
 
 
 def _value_bytes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages) -> NDArray[np.int64] | None:
     """Bytes of the byte arrays of each page. If null slots span none, it is the distance between offsets."""
-    if leaf.descriptor.physical_type is not Type.BYTE_ARRAY:
+    if leaf.descriptor.leaf.storage is not Storage.BYTE_ARRAYS:
         return None
     fences: NDArray[np.int64] = leaf.offsets[pages.slots].astype(np.int64)
     if dictionary.num_values == pages.values[-1] and fences[-1] - fences[0] == dictionary.value_bytes:
@@ -222,7 +251,7 @@ def pays(leaf: LeafColumn, dictionary: Dictionary, encoded: Iterable[tuple[Encod
     for values, pages in encoded:
         indices += int(np.add.reduce(values.ends) - np.add.reduce(values.starts))
         if values.value_bytes is None:
-            plain += pages.total(3) * int(leaf.values.itemsize)
+            plain += pages.total(3) * value_bits(leaf) // 8
         else:
             plain += int(np.add.reduce(values.value_bytes)) + 4 * pages.total(3)
     return len(dictionary.page) + indices < plain

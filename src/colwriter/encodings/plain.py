@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import ALIGNMENT, Arena
 from colwriter.errors import InvalidDataError
-from colwriter.levels import LeafColumn
-from colwriter.metadata import Encoding, Type
+from colwriter.keys import find_float_extremes
+from colwriter.leaf_types import Order, Storage
+from colwriter.levels import EMPTY, LeafColumn
+from colwriter.metadata import Encoding
 from colwriter.pages import EncodedValues, Lead, Pages
 
 __all__ = ["encode", "invalid_offsets", "value_bits"]
 
+_UNSIGNED = {4: np.uint32, 8: np.uint64}
+
 
 def value_bits(leaf: LeafColumn) -> int:
     """Bits of a value; for a byte array those of its length."""
-    return 32 if leaf.descriptor.physical_type is Type.BYTE_ARRAY else 8 * int(leaf.values.itemsize)
+    storage = leaf.descriptor.leaf.storage
+    if storage is Storage.NUMBERS:
+        return 8 * int(leaf.values.itemsize)
+    return {Storage.BYTE_ARRAYS: 32, Storage.BITS: 1}.get(storage) or 8 * (leaf.descriptor.leaf.type_length or 0)
 
 
 def encode(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
     """Encode the values of all pages; the least and greatest of each are looked for if ``bounds``."""
-    if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
+    storage = leaf.descriptor.leaf.storage
+    if storage is Storage.NUMBERS:
+        return _numbers(leaf, pages, lead, bounds, arena)
+    if storage is Storage.BYTE_ARRAYS:
         return _byte_arrays(leaf, pages, lead, bounds, arena)
+    return _bits(leaf, pages, lead, arena) if storage is Storage.BITS else _fixed(leaf, pages, lead, bounds, arena)
+
+
+def _numbers(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
     width = int(leaf.values.itemsize)
     starts, ends, minima, maxima = table = np.zeros((4, len(pages)), np.int64)
     size = pages.total(3) * width + lead.total
@@ -31,9 +46,18 @@ def encode(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Aren
     kernels.plain.encode_fixed(
         leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead.of_pages, ALIGNMENT, typed, starts, ends
     )
-    if bounds:
-        kernels.plain.min_max_fixed(typed, starts // width, ends // width, minima, maxima)
-    return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], None)
+    order = leaf.descriptor.leaf.order
+    nan_counts = None
+    if bounds and order is Order.FLOAT:
+        nan_counts = np.empty(len(pages), np.int64)
+        find_float_extremes(typed, EMPTY, 0, starts // width, ends // width, table[2:], nan_counts)
+    elif bounds:
+        unsigned = order is Order.UNSIGNED
+        numbers = typed.view(_UNSIGNED[width]) if unsigned else typed
+        kernels.plain.min_max_fixed(numbers, starts // width, ends // width, minima, maxima)
+        if unsigned and width == 8:
+            table[2:] ^= np.int64(-(1 << 63))
+    return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], None, nan_counts)
 
 
 def _byte_arrays(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
@@ -59,7 +83,56 @@ def _byte_arrays(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena
     )
     if end < 0:
         raise invalid_offsets(leaf)
-    return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], ends - starts - 4 * pages.num_values)
+    value_bytes: NDArray[np.int64] = ends - starts - 4 * pages.num_values
+    return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], value_bytes, None)
+
+
+def _fixed(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
+    width = leaf.descriptor.leaf.type_length or 0
+    starts, ends = np.empty((2, len(pages)), np.int64)
+    out = arena.take(pages.total(3) * width + lead.total + kernels.plain.OUT_PADDING)
+    kernels.fixed_bytes.encode_fixed_bytes(
+        leaf.data, width, leaf.validity, leaf.bit_offset, pages.slots, lead.of_pages, out, starts, ends
+    )
+    extremes = fixed_extremes(leaf, pages) if bounds else np.zeros((2, len(pages)), np.int64)
+    return EncodedValues(Encoding.PLAIN, out, starts, ends, extremes, None, None)
+
+
+def fixed_extremes(leaf: LeafColumn, pages: Pages) -> NDArray[np.int64]:
+    """Slots of the least and the greatest value of each page, of byte arrays of one width; -1 where there is none."""
+    extremes = np.full((2, len(pages)), -1, np.int64)
+    order = leaf.descriptor.leaf.order
+    if order is not Order.UNDEFINED:
+        kernels.fixed_bytes.min_max_fixed_bytes(
+            leaf.data,
+            leaf.descriptor.leaf.type_length or 0,
+            order is Order.DECIMAL,
+            leaf.validity,
+            leaf.bit_offset,
+            pages.slots,
+            extremes[0],
+            extremes[1],
+        )
+    return extremes
+
+
+def _bits(leaf: LeafColumn, pages: Pages, lead: Lead, arena: Arena) -> EncodedValues:
+    starts, ends, minima, maxima = table = np.zeros((4, len(pages)), np.int64)
+    out = arena.take(pages.total(3) // 8 + len(pages) + lead.total + kernels.plain.OUT_PADDING)
+    kernels.fixed_bytes.encode_bits(
+        leaf.data,
+        leaf.value_offset,
+        leaf.validity,
+        leaf.bit_offset,
+        pages.slots,
+        lead.of_pages,
+        out,
+        starts,
+        ends,
+        minima,
+        maxima,
+    )
+    return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], None, None)
 
 
 def invalid_offsets(leaf: LeafColumn) -> InvalidDataError:

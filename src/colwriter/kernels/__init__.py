@@ -7,15 +7,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 MODULES = (
-    *("bits", "bounds", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain", "rle"),
-    "shredding",
+    *("bits", "bounds", "compact", "conversion", "dictionary", "fixed_bytes", "framing", "histogram", "lists"),
+    *("pagination", "plain", "rle", "shredding"),
 )
 
 if TYPE_CHECKING:
     from colwriter.kernels import bits as bits
     from colwriter.kernels import bounds as bounds
     from colwriter.kernels import compact as compact
+    from colwriter.kernels import conversion as conversion
     from colwriter.kernels import dictionary as dictionary
+    from colwriter.kernels import fixed_bytes as fixed_bytes
     from colwriter.kernels import framing as framing
     from colwriter.kernels import histogram as histogram
     from colwriter.kernels import lists as lists

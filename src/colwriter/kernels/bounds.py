@@ -23,7 +23,10 @@ def _order(some: Int, rising: Int, falling: Int) -> Int:
 
 @kernel
 def compare_numbers(fences: Int64s, extremes: Int64s) -> tuple[Int, Int, Int]:
-    """(page of the least value, of the greatest, order) of minima and maxima, int64[2, pages]; -1, -1 if none."""
+    """(page of the least value, of the greatest, order) of minima and maxima, int64[2, pages]; -1, -1 if none.
+
+    A page whose minimum is above its maximum has no bounds either.
+    """
     minima = extremes[0]
     maxima = extremes[1]
     least: Int = np.int64(-1)
@@ -32,7 +35,7 @@ def compare_numbers(fences: Int64s, extremes: Int64s) -> tuple[Int, Int, Int]:
     rising = True
     falling = True
     for page in range(len(minima)):
-        if fences[VALUES, page] == fences[VALUES, page + 1]:
+        if fences[VALUES, page] == fences[VALUES, page + 1] or minima[page] > maxima[page]:
             continue
         if before < 0:
             least = page
@@ -49,19 +52,29 @@ def compare_numbers(fences: Int64s, extremes: Int64s) -> tuple[Int, Int, Int]:
 
 
 @inlined
-def _compare(data: Bytes, starts: Int64s, lengths: Int64s, a: Int, b: Int) -> Int:
-    """-1, 0 or 1: byte array a sorts before b, is the same, or sorts after it, by unsigned bytes, a prefix first."""
+def _compare(data: Bytes, starts: Int64s, lengths: Int64s, a: Int, b: Int, flip: Int) -> Int:
+    """-1, 0 or 1: byte array a sorts before b, is the same, or sorts after it, by unsigned bytes, a prefix first.
+
+    ``flip`` is what the first byte of each differs in from one that is to be compared as unsigned.
+    """
     for k in range(min(lengths[a], lengths[b])):
-        x = np.int64(data[starts[a] + k])
-        y = np.int64(data[starts[b] + k])
+        x = np.int64(data[starts[a] + k]) ^ flip
+        y = np.int64(data[starts[b] + k]) ^ flip
+        flip = np.int64(0)
         if x != y:
             return np.int64(-1) if x < y else np.int64(1)
     return np.int64(lengths[a] > lengths[b]) - np.int64(lengths[a] < lengths[b])
 
 
 @kernel
-def compare_byte_arrays(fences: Int64s, data: Bytes, starts: Int64s, lengths: Int64s) -> tuple[Int, Int, Int]:
-    """As ``compare_numbers``, of byte arrays of ``data``: ``starts`` and ``lengths`` int64[2, pages], minima first."""
+def compare_byte_arrays(
+    fences: Int64s, data: Bytes, starts: Int64s, lengths: Int64s, signed: bool
+) -> tuple[Int, Int, Int]:
+    """As ``compare_numbers``, of byte arrays of ``data``: ``starts`` and ``lengths`` int64[2, pages], minima first.
+
+    With ``signed`` they are big-endian numbers of one length.
+    """
+    flip = np.int64(128) if signed else np.int64(0)
     extremes = (np.int64(-1), np.int64(-1))
     some = False
     rising = True
@@ -75,10 +88,10 @@ def compare_byte_arrays(fences: Int64s, data: Bytes, starts: Int64s, lengths: In
             if before < 0:
                 found = page
             else:
-                step = _compare(data, starts[side], lengths[side], page, before)
+                step = _compare(data, starts[side], lengths[side], page, before, flip)
                 rising &= step >= 0
                 falling &= step <= 0
-                step = _compare(data, starts[side], lengths[side], page, found)
+                step = _compare(data, starts[side], lengths[side], page, found, flip)
                 if (side == 0 and step < 0) or (side == 1 and step > 0):
                     found = page
             before = page

@@ -14,8 +14,8 @@ from colwriter.kernels.pagination import LEVELS, ROWS, VALUES
 MAX_VARINT = 10
 # A field header, and the header of a list.
 LIST_HEADER = 2 + MAX_VARINT
-# Field headers, with a distance of one and of two, and types of list elements.
-LIST_FIELD, SECOND_LIST_FIELD = 0x19, 0x29
+# The header of the next field, a list, and types of list elements.
+LIST_FIELD = 0x19
 BOOL, I64, BINARY, STRUCT = 1, 6, 8, 12
 
 
@@ -94,6 +94,7 @@ def encode_column_index(
     order: Int,
     repetition: Int64s,
     definition: Int64s,
+    nan_counts: Int64s,
     out: Bytes,
 ) -> Int:
     """Encode a ``ColumnIndex``; returns its length.
@@ -101,6 +102,7 @@ def encode_column_index(
     ``fences`` as in ``paginate``. ``bound_starts`` and ``bound_lengths`` int64[2, pages]: where in ``data`` the least
     and the greatest value of each page lie; a page without values is a null page, with empty bounds. ``repetition``
     and ``definition`` int64[any, max level + 1], of which a row a page is written; without columns they are left out.
+    ``nan_counts`` int64[pages], or empty.
     """
     pages = np.int64(fences.shape[1] - 1)
     to = _list(LIST_FIELD, BOOL, pages, out, np.int64(0))
@@ -124,18 +126,22 @@ def encode_column_index(
     for page in range(pages):
         nulls = fences[LEVELS, page + 1] - fences[LEVELS, page] - (fences[VALUES, page + 1] - fences[VALUES, page])
         to = _zigzag(nulls, out, to)
-    field = LIST_FIELD
+    skipped = np.int64(0)
     for which in range(2):
         histograms = definition if which else repetition
         levels = np.int64(histograms.shape[1])
         if levels == 0:
-            field = SECOND_LIST_FIELD
+            skipped += 1
             continue
-        to = _list(field, I64, pages * levels, out, to)
+        to = _list(LIST_FIELD + (skipped << 4), I64, pages * levels, out, to)
+        skipped = np.int64(0)
         for page in range(pages):
             for level in range(levels):
                 to = _zigzag(histograms[page, level], out, to)
-        field = LIST_FIELD
+    if len(nan_counts) > 0:
+        to = _list(LIST_FIELD + (skipped << 4), I64, pages, out, to)
+        for page in range(pages):
+            to = _zigzag(nan_counts[page], out, to)
     out[to] = 0
     return to + 1
 

@@ -1,0 +1,74 @@
+"""Keys of numbers: int64 that order like the values, whatever the order of the type (parquet.thrift, ``ColumnOrder``).
+
+Signed integers are their own keys. An unsigned one of 64 bits has the highest bit flipped. A floating-point number has
+its bits, and if it is negative all of them but the sign flipped, so that -0 is -1 and +0 is 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colwriter import kernels
+from colwriter.leaf_types import LeafType, Order
+from colwriter.metadata import Type
+
+__all__ = ["find_float_extremes", "integer_keys", "stored_bounds"]
+
+Int64s = NDArray[np.int64]
+_HIGHEST_BIT = np.int64(-(1 << 63))
+# How a bound of each physical type is stored: little endian.
+_STORED: dict[Type, str] = {
+    Type.BOOLEAN: "u1",
+    Type.INT32: "<i4",
+    Type.INT64: "<i8",
+    Type.FLOAT: "<i4",
+    Type.DOUBLE: "<i8",
+    Type.FIXED_LEN_BYTE_ARRAY: "<i2",
+}
+_INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
+
+
+def integer_keys(values: NDArray[Any], order: Order) -> NDArray[Any]:
+    """Keys of integers, int32 or int64 bits; the values themselves where they are signed."""
+    if order is not Order.UNSIGNED:
+        return values
+    if values.itemsize == 8:
+        return values ^ _HIGHEST_BIT
+    return values.view(np.uint32).astype(np.int64)
+
+
+def find_float_extremes(
+    bits: NDArray[Any],
+    validity: NDArray[np.uint8],
+    bit_offset: int,
+    starts: Int64s,
+    ends: Int64s,
+    extremes: Int64s,
+    nan_counts: Int64s,
+) -> None:
+    """Fill in the least and the greatest key of each page, and its number of NaN, which have no key.
+
+    A page is the valid slots from its start to its end. One that holds nothing but NaN has a least key above the
+    greatest.
+    """
+    infinity = _INFINITY[bits.itemsize]
+    kernels.fixed_bytes.min_max_floats(
+        bits, validity, bit_offset, starts, ends, infinity, extremes[0], extremes[1], nan_counts
+    )
+
+
+def stored_bounds(extremes: Int64s, leaf: LeafType) -> NDArray[Any]:
+    """Bounds int64[2, pages], minima and maxima as keys, in the form in which they are stored.
+
+    A zero of a FLOAT, DOUBLE or FLOAT16 becomes -0 as a minimum and +0 as a maximum (parquet.thrift, ``ColumnOrder``).
+    """
+    dtype = np.dtype(_STORED[leaf.physical_type])
+    if leaf.order is Order.UNSIGNED and dtype.itemsize == 8:
+        extremes = extremes ^ _HIGHEST_BIT
+    if leaf.order is Order.FLOAT:
+        magnitude = (1 << (8 * dtype.itemsize - 1)) - 1
+        extremes = extremes ^ ((extremes >> 63) & magnitude)
+    return extremes.astype(dtype, copy=False)

@@ -1,0 +1,135 @@
+"""Arrow layouts that hold the values of another type: views, dictionaries, run-end encoded and extension arrays.
+
+They are brought into the plain layout of their values before they are shredded.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from colwriter.errors import InvalidDataError, UnsupportedTypeError
+from colwriter.schema import is_list
+
+__all__ = ["as_stored", "stored_schema"]
+
+_DICTIONARY, _RUN_END_ENCODED = pa.lib.Type_DICTIONARY, pa.lib.Type_RUN_END_ENCODED
+_STRING_VIEW, _BINARY_VIEW = pa.lib.Type_STRING_VIEW, pa.lib.Type_BINARY_VIEW
+_LIST_VIEW, _LARGE_LIST_VIEW = pa.lib.Type_LIST_VIEW, pa.lib.Type_LARGE_LIST_VIEW
+
+
+def stored_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema in the types that are shredded."""
+    old_types = schema.types
+    types = [_stored(arrow_type) for arrow_type in old_types]
+    if all(map(operator.is_, types, old_types)):
+        return schema
+    fields = [field.with_type(arrow_type) for field, arrow_type in zip(schema, types, strict=True)]
+    return pa.schema(fields, schema.metadata)
+
+
+def _stored(arrow_type: Any) -> pa.DataType:
+    """The type whose layout the values are brought into; the type itself if it needs no change."""
+    if arrow_type.id == _STRING_VIEW:
+        return pa.large_string()
+    if arrow_type.id == _BINARY_VIEW:
+        return pa.large_binary()
+    if arrow_type.id in (_DICTIONARY, _RUN_END_ENCODED):
+        return _stored(arrow_type.value_type)
+    if isinstance(arrow_type, pa.BaseExtensionType):
+        # One that is a plain leaf keeps its name, for which the format may have an annotation.
+        storage = _stored(arrow_type.storage_type)
+        return arrow_type if storage is arrow_type.storage_type and not pa.types.is_nested(storage) else storage
+    if not pa.types.is_nested(arrow_type):
+        return arrow_type
+    if arrow_type.id in (_LIST_VIEW, _LARGE_LIST_VIEW):
+        return _list_of(arrow_type.id == _LARGE_LIST_VIEW, _stored_field(arrow_type.value_field))
+    old_fields = [arrow_type.field(i) for i in range(arrow_type.num_fields)]
+    fields = [_stored_field(field) for field in old_fields]
+    if all(map(operator.is_, fields, old_fields)):
+        return arrow_type
+    if is_list(arrow_type):
+        if pa.types.is_fixed_size_list(arrow_type):
+            return pa.list_(fields[0], arrow_type.list_size)
+        return _list_of(pa.types.is_large_list(arrow_type), fields[0])
+    if pa.types.is_map(arrow_type):
+        key, item = _stored_field(arrow_type.key_field), _stored_field(arrow_type.item_field)
+        return pa.map_(key, item, arrow_type.keys_sorted)
+    return pa.struct(fields) if pa.types.is_struct(arrow_type) else arrow_type
+
+
+def _list_of(large: bool, element: pa.Field) -> pa.DataType:
+    return pa.large_list(element) if large else pa.list_(element)
+
+
+def _stored_field(field: pa.Field) -> pa.Field:
+    arrow_type = field.type
+    stored = _stored(arrow_type)
+    return field if stored is arrow_type else field.with_type(stored)
+
+
+def as_stored(column: pa.ChunkedArray, target: pa.Field) -> pa.ChunkedArray:
+    """The column in the type that ``stored_schema`` gave its field.
+
+    Raises ``InvalidDataError`` where the arrays are not valid Arrow.
+    """
+    if column.type.equals(target.type):
+        return column
+    try:
+        column.validate(full=True)  # pyarrow would follow a view, or an index, wherever it leads
+        return pa.chunked_array([_convert(chunk, target.type) for chunk in column.chunks], target.type)
+    except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
+        raise InvalidDataError(f"{target.name}: the array is not valid Arrow: {error}") from error
+    except pa.ArrowException as error:
+        raise UnsupportedTypeError(f"{target.name}: cannot write Arrow type {column.type}: {error}") from error
+
+
+def _list_of_view(array: Any, target: Any) -> pa.Array:
+    """A list view as a list, of type ``target``. (A cast of pyarrow 26 leaves the last offset out.)
+
+    Elements are taken in the order of the lists, and those of null lists left out.
+    """
+    large = array.type.id == _LARGE_LIST_VIEW
+    dtype: Any = np.int64 if large else np.int32
+    sizes, offsets = array.sizes.to_numpy().astype(np.int64), array.offsets.to_numpy().astype(np.int64)
+    if array.null_count:
+        sizes[array.is_null().to_numpy(zero_copy_only=False)] = 0
+    ends = np.concatenate(([0], np.cumsum(sizes)))
+    if ends[-1] > np.iinfo(dtype).max:
+        raise pa.ArrowInvalid(f"lists of {ends[-1]} elements need a large_list")
+    elements = np.arange(ends[-1]) + np.repeat(offsets - ends[:-1], sizes)
+    mask = array.is_null() if array.null_count else None
+    kind = pa.LargeListArray if large else pa.ListArray
+    values = _convert(array.values, target.value_type).take(pa.array(elements))
+    return kind.from_arrays(ends.astype(dtype), values, type=target, mask=mask)
+
+
+def _convert(array: Any, target: Any) -> pa.Array:
+    arrow_type = array.type
+    if arrow_type.equals(target):
+        return array
+    if isinstance(arrow_type, pa.BaseExtensionType):
+        return _convert(array.storage, target)
+    if arrow_type.id == _DICTIONARY:
+        return _convert(array.dictionary_decode(), target)
+    if arrow_type.id == _RUN_END_ENCODED:
+        return _convert(pc.run_end_decode(array), target)
+    if arrow_type.id in (_LIST_VIEW, _LARGE_LIST_VIEW):
+        return _list_of_view(array, target)
+    if not pa.types.is_nested(arrow_type):
+        return array.cast(target)
+    if pa.types.is_struct(arrow_type):
+        children = [_convert(array.field(i), target.field(i).type) for i in range(target.num_fields)]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+    if pa.types.is_map(arrow_type):
+        entries = pa.struct([target.key_field, target.item_field])
+    else:
+        entries = target.value_type
+    child = _convert(array.values, entries)
+    buffers = array.buffers()[: 1 if pa.types.is_fixed_size_list(arrow_type) else 2]
+    return pa.Array.from_buffers(target, len(array), buffers, offset=array.offset, children=[child])
