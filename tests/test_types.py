@@ -218,11 +218,86 @@ class TestStored:
     def test_values(self, array: Any) -> None:
         assert round_trip(array).to_pylist() == array.to_pylist()
 
-    def test_an_index_out_of_range(self) -> None:
-        indices = pa.array([0, 7], pa.int32())
+    @pytest.mark.parametrize("bad", [7, -1])
+    @pytest.mark.parametrize("use_dictionary", [True, False])
+    def test_an_index_out_of_range(self, bad: int, use_dictionary: bool) -> None:
+        indices = pa.array([0, 0, 0, bad], pa.int32())
         codes = pa.DictionaryArray.from_arrays(indices, pa.array(["a"]), safe=False)
         with pytest.raises(cw.InvalidDataError, match=r"^column: the array is not valid Arrow"):
-            cw.write_column(codes, pa.BufferOutputStream())
+            cw.write_column(codes, pa.BufferOutputStream(), use_dictionary=use_dictionary)
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.sampled_from([pa.string(), pa.large_binary(), pa.int32(), pa.uint64(), pa.timestamp("ms"), pa.int8()]),
+        st.sampled_from([pa.int8(), pa.uint16(), pa.int32()]),
+        st.integers(1, 40),
+        st.integers(0, 300),
+        st.integers(0, 9),
+        st.sampled_from([1, 64, 20_000]),
+        st.sampled_from([0.0, 0.3, 1.0]),
+        st.integers(0, 2**32),
+    )
+    def test_codes(
+        self,
+        value_type: Any,
+        index_type: Any,
+        entries: int,
+        count: int,
+        offset: int,
+        max_rows: int,
+        nulls: float,
+        seed: int,
+    ) -> None:
+        """Codes pass straight through; entries that no value refers to are not part of the column."""
+        rng = np.random.default_rng(seed)
+        texts = pa.array([str(10**k) if k % 3 else "é" * k for k in range(entries)])
+        is_text = value_type in (pa.string(), pa.large_binary())
+        values = texts.cast(value_type) if is_text else pa.array(range(entries)).cast(value_type)
+        mask = rng.random(count + offset) < nulls
+        indices = pa.array(rng.integers(0, entries, count + offset), index_type, mask=mask)
+        codes = pa.DictionaryArray.from_arrays(indices, values).slice(offset)
+        for array in (codes, pa.chunked_array([codes, codes.slice(count // 2)])):
+            found = round_trip(array, max_rows_per_page=max_rows)
+            assert found.to_pylist() == array.to_pylist()
+
+
+class TestViews:
+    """Views, which may point anywhere, and whose long values lie in several buffers."""
+
+    @settings(max_examples=100, deadline=None)
+    @given(
+        st.lists(st.none() | st.binary(max_size=20) | st.binary(min_size=30, max_size=90), max_size=50),
+        st.integers(0, 9),
+        st.sampled_from([1, 7, 20_000]),
+        st.booleans(),
+    )
+    def test_values(self, rows: list[bytes | None], offset: int, max_rows: int, use_dictionary: bool) -> None:
+        array = pa.concat_arrays([pa.array(rows[:20], pa.binary_view()), pa.array(rows[20:], pa.binary_view())])
+        array = array.slice(offset)
+        found = round_trip(array, max_rows_per_page=max_rows, use_dictionary=use_dictionary)
+        assert found.to_pylist() == rows[offset:]
+
+    @pytest.mark.parametrize(
+        "view",
+        [
+            (20, 0, 0, 90),  # length, prefix, buffer, offset: past the end
+            (20, 0, 1, 0),
+            (20, 0, -1, 0),
+            (20, 0, 0, -5),
+            (2**31 - 1, 0, 0, 0),
+            (-1, 0, 0, 0),
+        ],
+    )
+    def test_views_that_point_nowhere(self, view: tuple[int, ...]) -> None:
+        views = pa.py_buffer(np.array(view, np.int32))
+        array = pa.Array.from_buffers(pa.binary_view(), 1, [None, views, pa.py_buffer(bytes(100))])
+        with pytest.raises(cw.InvalidDataError, match=r"^column: .*views"):
+            cw.write_column(array, pa.BufferOutputStream())
+
+    def test_what_lies_under_a_null_is_not_followed(self) -> None:
+        views = pa.py_buffer(np.array([1, 97, 0, 0, 20, 0, 9, 9], np.int32))
+        array = pa.Array.from_buffers(pa.binary_view(), 2, [pa.py_buffer(b"\x01"), views, pa.py_buffer(b"x")])
+        assert round_trip(array).to_pylist() == [b"a", None]
 
 
 class TestConverted:

@@ -5,6 +5,7 @@ Kernels are compiled for read-only inputs alone, since most Arrow buffers are.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,17 @@ from colwriter.leaf_types import LeafType, Storage
 from colwriter.metadata import Type
 from colwriter.schema import ColumnDescriptor
 
-__all__ = ["EMPTY", "Bitmap", "LeafBuffers", "frozen", "leaf_buffers", "list_buffers", "validity_bitmap"]
+__all__ = [
+    "EMPTY",
+    "Bitmap",
+    "LeafBuffers",
+    "codes_buffer",
+    "frozen",
+    "leaf_buffers",
+    "list_buffers",
+    "pick",
+    "validity_bitmap",
+]
 
 Bytes = NDArray[np.uint8]
 
@@ -76,6 +87,18 @@ def _offsets(array: pa.Array, dtype: Any) -> NDArray[Any]:
     return _view(buffer, dtype, array.offset, len(array) + 1)
 
 
+def pick(array: pa.Array, slots: NDArray[Any]) -> pa.Array:
+    """The slots of an array, in that order. pyarrow 26 has no ``take`` of views, nor of what holds them."""
+    try:
+        return array.take(pa.array(slots))
+    except pa.ArrowNotImplementedError:
+        # Slots that follow one another are a slice, and slices can be joined.
+        cuts = np.flatnonzero(np.diff(slots) != 1) + 1
+        bounds = [0, *cuts.tolist(), len(slots)]
+        runs = [array.slice(int(slots[a]), b - a) for a, b in pairwise(bounds) if b > a]
+        return pa.concat_arrays(runs) if runs else array.slice(0, 0)
+
+
 def list_buffers(array: pa.Array) -> tuple[NDArray[Any], pa.Array]:
     """Offsets, one more than lists, and the elements that they refer to."""
     arrow_type = array.type
@@ -101,6 +124,18 @@ class LeafBuffers(NamedTuple):
     bit_offset: int
 
 
+def codes_buffer(array: Any, arena: Arena) -> NDArray[np.int32]:
+    """The codes of a dictionary-encoded array, as int32."""
+    codes = array.indices
+    dtype = np.dtype(codes.type.to_pandas_dtype())
+    values = _view(codes.buffers()[1], dtype, codes.offset, len(codes))
+    if dtype == np.int32:
+        return values
+    out = arena.take(len(codes), np.int32)
+    out[:] = values
+    return frozen(out)
+
+
 _DTYPES: dict[Type, Any] = {
     Type.INT32: np.int32,
     Type.INT64: np.int64,
@@ -118,12 +153,14 @@ def leaf_buffers(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     leaf = descriptor.leaf
+    if leaf.storage is Storage.BYTE_ARRAYS and leaf.conversion.make == "views":
+        return _flatten_views(array, descriptor, valid, arena)
     if leaf.storage is Storage.BYTE_ARRAYS:
         large = array.type.id in (pa.lib.Type_LARGE_STRING, pa.lib.Type_LARGE_BINARY)
         data = array.buffers()[2]
         size = 0 if data is None else data.size
         return LeafBuffers(EMPTY, _offsets(array, np.int64 if large else np.int32), _view(data, np.uint8, 0, size), 0)
-    if leaf.conversion.make == "view":
+    if leaf.conversion.make == "as is":
         if leaf.storage is Storage.BITS:
             start = array.offset >> 3
             count = ((array.offset + len(array) + 7) >> 3) - start
@@ -145,6 +182,24 @@ def leaf_buffers(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena:
     if leaf.storage is Storage.NUMBERS:
         return LeafBuffers(converted, _NO_OFFSETS, EMPTY, 0)
     return LeafBuffers(EMPTY, _NO_OFFSETS, converted, 0)
+
+
+def _flatten_views(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena: Arena) -> LeafBuffers:
+    """Views as byte arrays: offsets and data, without what null slots hold."""
+    _, views, *data = array.buffers()
+    slots = _view(views, np.uint8, 16 * array.offset, 16 * len(array))
+    addresses = np.array([0 if buffer is None else buffer.address for buffer in data], np.int64)
+    sizes = np.array([0 if buffer is None else buffer.size for buffer in data], np.int64)
+    offsets = arena.take(len(array) + 1, np.int64)
+    total = kernels.views.measure_views(slots, *valid, sizes, offsets)
+    if total < 0:
+        raise InvalidDataError(
+            f"{descriptor.dotted_path}: the array is not valid Arrow: expected views of its {len(data)} buffers, found "
+            "some that point outside of them"
+        )
+    out = arena.take(total + kernels.views.PADDING)
+    kernels.views.copy_views(slots, addresses, sizes, offsets, out)
+    return LeafBuffers(EMPTY, frozen(offsets), frozen(out)[:total], 0)
 
 
 def _text(scalar: Any) -> str:

@@ -129,7 +129,9 @@ def encode_column_chunk(
     if column.write_statistics:
         statistics = Statistics(null_count=pages.total(1) - pages.total(3))
     if column.write_statistics and leaf.descriptor.leaf.order is not Order.UNDEFINED:
-        bounds = page_bounds(leaf, pages, _concatenate([segment.values.extremes for segment in segments]))
+        bounds = page_bounds(
+            leaf.dictionary or leaf, pages, _concatenate([segment.values.extremes for segment in segments])
+        )
         nan_counts = nan_count = None
         if leaf.descriptor.leaf.order is Order.FLOAT:
             nan_counts = _concatenate([segment.values.nan_counts for segment in segments])
@@ -178,7 +180,9 @@ class _ChunkWriter:
         leaf = self.leaf
         dictionary = None
         segments: list[_Segment] = []
-        if self.column.use_dictionary:
+        if leaf.dictionary is not None:
+            dictionary = dictionary_encoding.recode(leaf, self.arena)
+        elif self.column.use_dictionary:
             dictionary = dictionary_encoding.build(leaf, self.options.dictionary_pagesize_limit, self.arena)
         if dictionary is not None:
             segments = self.dictionary_segments(dictionary)
@@ -200,7 +204,9 @@ class _ChunkWriter:
             return []
         segments = self.encode(pages, dictionary_encoding.encode, leaf, dictionary)
         encoded = [(segment.values, segment.pages) for segment in segments]
-        return segments if dictionary_encoding.pays(leaf, dictionary, encoded) else []
+        if leaf.dictionary is not None or dictionary_encoding.pays(leaf, dictionary, encoded):
+            return segments
+        return []
 
     def encode(self, pages: Pages, encode_values: Callable[..., EncodedValues], *source: Any) -> list[_Segment]:
         """Levels and values of the pages, those of each thread a segment of its own."""

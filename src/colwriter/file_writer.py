@@ -242,7 +242,8 @@ class ParquetWriter:
 
         def encode(i: int, arena: Arena) -> list[EncodedChunk]:
             leaves = self._schema.leaves(i)
-            array = _contiguous(columns[i], fields[i])
+            codes = self._columns[leaves.start].use_dictionary if len(leaves) else False
+            array = _contiguous(columns[i], fields[i], codes, self._options.dictionary_pagesize_limit)
             descriptors = list(self._schema.columns[leaves.start : leaves.stop])
             return [
                 encode_column_chunk(leaf, self._options, self._columns[number], arena, helpers)
@@ -282,14 +283,16 @@ class ParquetWriter:
         self._metadata = metadata
 
 
-def _contiguous(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
+def _contiguous(column: pa.ChunkedArray, field: pa.Field, keep_codes: bool, limit: int) -> pa.Array:
     """The column of a row group as one array, checked as far as that is cheap."""
-    column = as_stored(column, field)
+    column = as_stored(column, field, keep_codes, limit)
     try:
         for chunk in column.chunks:
             chunk.validate()
         if column.num_chunks == 1:
             return column.chunk(0)
+        if column.type.id == pa.lib.Type_DICTIONARY:
+            column = column.unify_dictionaries()
         array = column.combine_chunks()
         if not isinstance(array, pa.ChunkedArray):
             return array

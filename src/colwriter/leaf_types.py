@@ -103,7 +103,8 @@ class TypeOptions:
     write_time_adjusted_to_utc: bool = False
 
 
-_AS_IS = Conversion("view")
+_AS_IS = Conversion("as is")
+_VIEWS = Conversion("views")
 
 
 def _number(
@@ -129,8 +130,15 @@ def _integer(bits: int, signed: bool) -> LeafType:
     )
 
 
-def _byte_array(order: Order, logical: LogicalType | None = None, converted: ConvertedType | None = None) -> LeafType:
-    return LeafType(Type.BYTE_ARRAY, Storage.BYTE_ARRAYS, order, _AS_IS, converted_type=converted, logical_type=logical)
+def _byte_array(
+    order: Order,
+    logical: LogicalType | None = None,
+    converted: ConvertedType | None = None,
+    conversion: Conversion = _AS_IS,
+) -> LeafType:
+    return LeafType(
+        Type.BYTE_ARRAY, Storage.BYTE_ARRAYS, order, conversion, converted_type=converted, logical_type=logical
+    )
 
 
 def _fixed_bytes(length: int, order: Order, logical: LogicalType | None = None) -> LeafType:
@@ -173,6 +181,8 @@ _PLAIN_TYPES: dict[int, LeafType] = {
     pa.lib.Type_DURATION: _number(Type.INT64),
     pa.lib.Type_STRING: _TEXT,
     pa.lib.Type_LARGE_STRING: _TEXT,
+    pa.lib.Type_STRING_VIEW: _byte_array(Order.TEXT, LogicalType(STRING=Empty()), ConvertedType.UTF8, _VIEWS),
+    pa.lib.Type_BINARY_VIEW: _byte_array(Order.BYTES, conversion=_VIEWS),
     pa.lib.Type_BINARY: _BYTES,
     pa.lib.Type_LARGE_BINARY: _BYTES,
     pa.lib.Type_INTERVAL_MONTH_DAY_NANO: LeafType(

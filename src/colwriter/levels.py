@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.buffers import EMPTY, Bitmap, frozen, leaf_buffers, list_buffers, validity_bitmap
+from colwriter.buffers import EMPTY, Bitmap, codes_buffer, frozen, leaf_buffers, list_buffers, pick, validity_bitmap
 from colwriter.errors import InvalidDataError
 from colwriter.schema import ColumnDescriptor, is_list
 
@@ -48,7 +48,8 @@ class LeafColumn(NamedTuple):
     Slots are the entries of the leaf's Arrow array; a slot with a null ancestor or null itself holds no value, which is
     what ``validity`` says (empty: all slots do). Every definition level of at least ``slot_level`` has one slot.
     ``row_levels`` and ``row_slots`` int64[rows + 1]: where rows start; empty if a row is one level and one slot.
-    ``values``, ``offsets``, ``data`` and ``value_offset`` hold the slots (see ``LeafBuffers``).
+    ``values``, ``offsets``, ``data`` and ``value_offset`` hold the slots (see ``LeafBuffers``). Of a dictionary-encoded
+    array, ``values`` are its codes, int32, and the slots of ``dictionary`` its entries.
     """
 
     descriptor: ColumnDescriptor
@@ -66,6 +67,7 @@ class LeafColumn(NamedTuple):
     offsets: NDArray[Any]
     data: Bytes
     value_offset: int
+    dictionary: LeafColumn | None = None
 
 
 _ALL_VALID = Bitmap(EMPTY, 0)
@@ -114,6 +116,20 @@ def _flat_leaf(array: pa.Array, field: pa.Field, descriptor: ColumnDescriptor, a
     else:
         raise InvalidDataError(f"{descriptor.dotted_path}: the field is not nullable, found {array.null_count} null(s)")
     rows = len(array)
+    if array.type.id == pa.lib.Type_DICTIONARY:
+        entries = pa.field(field.name, array.type.value_type)
+        dictionary = _flat_leaf(array.dictionary, entries, descriptor, arena)
+        codes = codes_buffer(array, arena)
+        return dictionary._replace(
+            num_rows=rows,
+            num_levels=rows,
+            num_slots=rows,
+            definition_levels=definition,
+            validity=valid.bits,
+            bit_offset=valid.offset,
+            values=codes,
+            dictionary=dictionary,
+        )
     values, offsets, data, value_offset = leaf_buffers(array, descriptor, valid, arena)
     levels = *_NO_ROWS, CONSTANT, definition
     return LeafColumn(descriptor, rows, rows, rows, 0, *levels, *valid, values, offsets, data, value_offset)
@@ -339,7 +355,7 @@ class _Shredder:
             values.validate(full=True)  # pyarrow would follow offsets wherever they lead
         except pa.ArrowInvalid as error:
             raise InvalidDataError(f"{path}: the array is not valid Arrow: {error}") from error
-        return frozen(packed), values.filter(pa.array(mask))
+        return frozen(packed), pick(values, np.flatnonzero(mask))
 
 
 def _is_nested(arrow_type: pa.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""Arrow layouts that hold the values of another type: views, dictionaries, run-end encoded and extension arrays.
+"""Arrow layouts that hold the values of another type: dictionaries, run-end encoded, list view and extension arrays.
 
 They are brought into the plain layout of their values before they are shredded.
 """
@@ -12,13 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from colwriter.buffers import pick
 from colwriter.errors import InvalidDataError, UnsupportedTypeError
+from colwriter.leaf_types import Order, Storage, TypeOptions, leaf_type
 from colwriter.schema import is_list
 
 __all__ = ["as_stored", "stored_schema"]
 
 _DICTIONARY, _RUN_END_ENCODED = pa.lib.Type_DICTIONARY, pa.lib.Type_RUN_END_ENCODED
-_STRING_VIEW, _BINARY_VIEW = pa.lib.Type_STRING_VIEW, pa.lib.Type_BINARY_VIEW
 _LIST_VIEW, _LARGE_LIST_VIEW = pa.lib.Type_LIST_VIEW, pa.lib.Type_LARGE_LIST_VIEW
 
 
@@ -34,10 +35,6 @@ def stored_schema(schema: pa.Schema) -> pa.Schema:
 
 def _stored(arrow_type: Any) -> pa.DataType:
     """The type whose layout the values are brought into; the type itself if it needs no change."""
-    if arrow_type.id == _STRING_VIEW:
-        return pa.large_string()
-    if arrow_type.id == _BINARY_VIEW:
-        return pa.large_binary()
     if arrow_type.id in (_DICTIONARY, _RUN_END_ENCODED):
         return _stored(arrow_type.value_type)
     if isinstance(arrow_type, pa.BaseExtensionType):
@@ -72,12 +69,17 @@ def _stored_field(field: pa.Field) -> pa.Field:
     return field if stored is arrow_type else field.with_type(stored)
 
 
-def as_stored(column: pa.ChunkedArray, target: pa.Field) -> pa.ChunkedArray:
+def as_stored(column: pa.ChunkedArray, target: pa.Field, keep_codes: bool = False, limit: int = 0) -> pa.ChunkedArray:
     """The column in the type that ``stored_schema`` gave its field.
+
+    With ``keep_codes``, a dictionary-encoded column stays as it is if its dictionary takes at most ``limit`` bytes and
+    can be that of the column chunk.
 
     Raises ``InvalidDataError`` where the arrays are not valid Arrow.
     """
     if column.type.equals(target.type):
+        return column
+    if keep_codes and _has_codes(column, limit):
         return column
     try:
         column.validate(full=True)  # pyarrow would follow a view, or an index, wherever it leads
@@ -86,6 +88,23 @@ def as_stored(column: pa.ChunkedArray, target: pa.Field) -> pa.ChunkedArray:
         raise InvalidDataError(f"{target.name}: the array is not valid Arrow: {error}") from error
     except pa.ArrowException as error:
         raise UnsupportedTypeError(f"{target.name}: cannot write Arrow type {column.type}: {error}") from error
+
+
+def _has_codes(column: pa.ChunkedArray, limit: int) -> bool:
+    """Whether the codes of a column can be its indices: of integers or byte arrays, each entry a value.
+
+    A dictionary that is larger than the column would be no smaller than the values, and without values there is none.
+    """
+    arrow_type = column.type
+    if arrow_type.id != _DICTIONARY or arrow_type.index_type.bit_width > 32 or column.null_count == len(column):
+        return False
+    kind = leaf_type(arrow_type.value_type, TypeOptions())
+    if kind is None or kind.storage not in (Storage.NUMBERS, Storage.BYTE_ARRAYS) or kind.order is Order.FLOAT:
+        return False
+    dictionaries = [chunk.dictionary for chunk in column.chunks]
+    size = sum(dictionary.nbytes + 4 * len(dictionary) for dictionary in dictionaries)
+    entries = sum(map(len, dictionaries))
+    return size <= limit and 2 * entries <= len(column) and not any(d.null_count for d in dictionaries)
 
 
 def _list_of_view(array: Any, target: Any) -> pa.Array:
@@ -104,7 +123,8 @@ def _list_of_view(array: Any, target: Any) -> pa.Array:
     elements = np.arange(ends[-1]) + np.repeat(offsets - ends[:-1], sizes)
     mask = array.is_null() if array.null_count else None
     kind = pa.LargeListArray if large else pa.ListArray
-    values = _convert(array.values, target.value_type).take(pa.array(elements))
+    values = _convert(array.values, target.value_type)
+    values = pick(values, elements)
     return kind.from_arrays(ends.astype(dtype), values, type=target, mask=mask)
 
 

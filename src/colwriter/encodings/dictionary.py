@@ -19,13 +19,14 @@ from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.buffers import frozen
 from colwriter.encodings.plain import fixed_extremes, invalid_offsets, value_bits
+from colwriter.errors import InvalidDataError
 from colwriter.keys import find_float_extremes, integer_keys
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.metadata import Encoding
 from colwriter.pages import EncodedValues, Lead, Pages, bit_width
 
-__all__ = ["Dictionary", "build", "encode", "index_bits", "pays"]
+__all__ = ["Dictionary", "build", "encode", "index_bits", "pays", "recode"]
 
 SAMPLE_SIZE = 2048
 # Fewer values than this are not worth a sample.
@@ -40,10 +41,11 @@ LEAST_WIDTH = 1
 class Dictionary:
     """Distinct values, and the index of each of the first ``num_values`` values of the leaf (with padding after them).
 
-    ``entries``: the values, or for byte arrays the slots where they were first met. ``value_bytes``: bytes of the byte
-    arrays that have an index, without their lengths.
+    ``entries``: the values, or for byte arrays the slots of ``source`` that hold them. ``value_bytes``: bytes of the
+    byte arrays that have an index, without their lengths.
     """
 
+    source: LeafColumn
     entries: NDArray[Any]
     indices: NDArray[np.int32]
     num_values: int
@@ -75,6 +77,46 @@ def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
     if storage is Storage.BYTE_ARRAYS:
         return _build_byte_arrays(leaf, num_values, limit, arena)
     return _build_fixed_bytes(leaf, num_values, limit, arena)
+
+
+def recode(leaf: LeafColumn, arena: Arena) -> Dictionary | None:
+    """The dictionary of a leaf that is dictionary-encoded already: the entries that it refers to.
+
+    None if it refers to none. Raises ``InvalidDataError`` for a code that no entry has.
+    """
+    source = leaf.dictionary
+    assert source is not None
+    mapping = arena.take(source.num_slots, np.int32)
+    mapping[:] = 0
+    slots = arena.take(source.num_slots, np.int64)
+    indices = arena.take(leaf.num_slots + kernels.rle.INDEX_PADDING, np.int32)
+    count, num_values = kernels.codes.recode(leaf.values, leaf.validity, leaf.bit_offset, mapping, slots, indices)
+    if count < 0:
+        raise InvalidDataError(
+            f"{leaf.descriptor.dotted_path}: the array is not valid Arrow: expected indices of its "
+            f"{source.num_slots} dictionary entries, found some that are none"
+        )
+    if count == 0:
+        return None
+    slots = slots[:count]
+    indices = indices[: num_values + kernels.rle.INDEX_PADDING]
+    if leaf.descriptor.leaf.storage is Storage.NUMBERS:
+        entries = source.values[slots]
+        return Dictionary(source, entries, indices, num_values, entries.view(np.uint8), 0)
+    page, _ = _write_entries(source, slots, arena)
+    return Dictionary(source, slots, indices, num_values, page, 0)
+
+
+def _write_entries(source: LeafColumn, slots: NDArray[np.int64], arena: Arena) -> tuple[NDArray[np.uint8], int]:
+    """The dictionary page of byte arrays, and the bytes of those without their lengths."""
+    starts = source.offsets[slots].astype(np.int64)
+    lengths = source.offsets[slots + 1] - starts
+    if len(slots) and (lengths.min() < 0 or starts.min() < 0 or int((starts + lengths).max()) > len(source.data)):
+        raise invalid_offsets(source)
+    total = int(lengths.sum())
+    page = arena.take(total + 4 * len(slots) + kernels.plain.OUT_PADDING)
+    size = kernels.dictionary.write_byte_array_entries(source.offsets, source.data, slots, len(slots), page)
+    return page[:size], total
 
 
 def _build_fixed_bytes(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
@@ -135,7 +177,9 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
     if count == 0 or count == indexed:  # each value once: its page alone is what the values are in PLAIN
         return None
     entries = entries[:count]
-    return Dictionary(entries, indices[: indexed + kernels.rle.INDEX_PADDING], int(indexed), entries.view(np.uint8), 0)
+    return Dictionary(
+        leaf, entries, indices[: indexed + kernels.rle.INDEX_PADDING], int(indexed), entries.view(np.uint8), 0
+    )
 
 
 def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
@@ -177,7 +221,12 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
     page = arena.take(min(limit, span + 4 * count) + kernels.plain.OUT_PADDING)
     size = kernels.dictionary.write_byte_array_entries(leaf.offsets, leaf.data, entries, count, page)
     return Dictionary(
-        entries[:count], indices[: indexed + kernels.rle.INDEX_PADDING], int(indexed), page[:size], int(value_bytes)
+        leaf,
+        entries[:count],
+        indices[: indexed + kernels.rle.INDEX_PADDING],
+        int(indexed),
+        page[:size],
+        int(value_bytes),
     )
 
 
@@ -209,7 +258,7 @@ def _find_extremes(
     leaf: LeafColumn, dictionary: Dictionary, pages: Pages, extremes: NDArray[np.int64], arena: Arena
 ) -> None:
     """The least and the greatest of the entries that each page refers to."""
-    storage = leaf.descriptor.leaf.storage
+    storage, leaf = leaf.descriptor.leaf.storage, dictionary.source
     if storage is Storage.FIXED_BYTES:
         extremes[:] = fixed_extremes(leaf, pages)
         return
@@ -237,6 +286,12 @@ def _value_bytes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages) -> NDAr
     """Bytes of the byte arrays of each page. If null slots span none, it is the distance between offsets."""
     if leaf.descriptor.leaf.storage is not Storage.BYTE_ARRAYS:
         return None
+    if leaf.dictionary is not None:
+        source, slots = dictionary.source, dictionary.entries
+        lengths = np.asarray(source.offsets[slots + 1] - source.offsets[slots], np.int32)
+        sums = np.empty(len(pages), np.int64)
+        kernels.codes.sum_entry_lengths(dictionary.indices, pages.values, lengths, sums)
+        return sums
     fences: NDArray[np.int64] = leaf.offsets[pages.slots].astype(np.int64)
     if dictionary.num_values == pages.values[-1] and fences[-1] - fences[0] == dictionary.value_bytes:
         return np.diff(fences)

@@ -7,13 +7,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 MODULES = (
-    *("bits", "bounds", "compact", "conversion", "dictionary", "fixed_bytes", "framing", "histogram", "lists"),
-    *("pagination", "plain", "rle", "shredding"),
+    *("bits", "bounds", "codes", "compact", "conversion", "dictionary", "fixed_bytes", "framing", "histogram", "lists"),
+    *("pagination", "plain", "rle", "shredding", "views"),
 )
 
 if TYPE_CHECKING:
     from colwriter.kernels import bits as bits
     from colwriter.kernels import bounds as bounds
+    from colwriter.kernels import codes as codes
     from colwriter.kernels import compact as compact
     from colwriter.kernels import conversion as conversion
     from colwriter.kernels import dictionary as dictionary
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from colwriter.kernels import plain as plain
     from colwriter.kernels import rle as rle
     from colwriter.kernels import shredding as shredding
+    from colwriter.kernels import views as views
 
 
 def __getattr__(name: str) -> Any:

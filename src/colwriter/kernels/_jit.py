@@ -34,6 +34,8 @@ __all__ = [
     "count_trailing_zeros",
     "inlined",
     "kernel",
+    "load_address_u8",
+    "load_address_u64",
     "load_u32",
     "load_u64",
     "popcount",
@@ -127,6 +129,22 @@ def _make_store(bits: int, value_type: Any) -> Any:
         return types.void(array, types.intp, value_type), codegen
 
     return intrinsic(store)
+
+
+def _make_load_address(bits: int, result: Any) -> Any:
+    def load_address(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer())
+            return builder.load(pointer, align=1)
+
+        return result(types.int64), codegen
+
+    return intrinsic(load_address)
+
+
+# What lies at an address of memory. There is no bound to check: who calls them has checked it.
+load_address_u8 = _make_load_address(8, types.uint8)
+load_address_u64 = _make_load_address(64, types.uint64)
 
 
 def _popcount(typingctx: Any, x: Any) -> Any:
