@@ -7,12 +7,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 MODULES = (
-    *("bits", "bounds", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain", "rle"),
+    *("bits", "bloom", "bounds", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain", "rle"),
     "shredding",
 )
 
 if TYPE_CHECKING:
     from colwriter.kernels import bits as bits
+    from colwriter.kernels import bloom as bloom
     from colwriter.kernels import bounds as bounds
     from colwriter.kernels import compact as compact
     from colwriter.kernels import dictionary as dictionary
