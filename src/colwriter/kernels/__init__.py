@@ -7,7 +7,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 MODULES = (
-    *("bits", "bloom", "bounds", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain", "rle"),
+    *(
+        "bits",
+        "bloom",
+        "bounds",
+        "compact",
+        "dictionary",
+        "framing",
+        "histogram",
+        "lists",
+        "pagination",
+        "plain",
+        "rle",
+    ),
     "shredding",
 )
 

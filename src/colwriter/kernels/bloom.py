@@ -156,7 +156,7 @@ def _insert(hashed: Int, blocks: Array) -> None:
 def insert_numbers(
     values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, hashes: Array, blocks: Array
 ) -> None:
-    """Insert the values, of four or eight bytes, of the valid ones of slots ``[start, end)``.
+    """Insert the values, of four or eight bytes, of the valid slots of ``[start, end)``.
 
     An empty ``validity`` means all; ``hashes`` uint64 is scratch of ``BATCH``.
     """
@@ -183,7 +183,7 @@ def insert_numbers(
 def insert_fixed_byte_arrays(
     data: Bytes, width: Int, validity: Bytes, bit_offset: Int, start: Int, end: Int, blocks: Array
 ) -> None:
-    """Insert the byte arrays of ``width`` bytes of the valid ones of slots ``[start, end)``."""
+    """Insert the byte arrays of ``width`` bytes of the valid slots of ``[start, end)``."""
     slot = start
     while slot < end:
         count = min(np.int64(BATCH), end - slot)
@@ -198,7 +198,7 @@ def insert_fixed_byte_arrays(
 def insert_byte_arrays(
     offsets: Array, data: Bytes, validity: Bytes, bit_offset: Int, start: Int, end: Int, blocks: Array
 ) -> Int:
-    """Insert the byte arrays of the valid ones of slots ``[start, end)``, slot i being ``data[offsets[i]:offsets[i + 1]]``.
+    """Insert the byte arrays of the valid slots of ``[start, end)``; slot i is ``data[offsets[i]:offsets[i + 1]]``.
 
     Offsets are not trusted: where one goes down or past the data, nothing is read and ``INVALID_OFFSETS`` is returned.
     """
