@@ -50,7 +50,7 @@ def num_bytes(ndv: int, fpp: float) -> int:
     emptier ones find less. The exact expectation, over the Poisson distributed number of values in a block, decides.
     """
     root = min(fpp**0.125, 1 - 2**-53)
-    bits = -8 * min(ndv, 1 << 62) / math.log1p(-root)
+    bits = -8 * ndv / math.log1p(-root)
     size = BLOCK_BYTES
     while 8 * size < bits and size < MAX_BYTES:
         size *= 2
