@@ -6,12 +6,7 @@ hash picks the block, the lower half one bit in each word of it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba.core import config, types
-from numba.extending import intrinsic
 
 from colwriter.kernels._jit import (
     Array,
@@ -22,6 +17,7 @@ from colwriter.kernels._jit import (
     kernel,
     load_u32,
     load_u64,
+    make_bit_setter,
     popcount,
 )
 from colwriter.kernels.bits import valid_slots
@@ -35,6 +31,7 @@ INVALID_OFFSETS = -1
 SALT = np.array(
     [0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31], np.uint32
 )
+_set_bits = make_bit_setter(SALT)
 # The primes of XXH64 (xxhash_spec.md).
 PRIME_1 = np.uint64(0x9E3779B185EBCA87)
 PRIME_2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -109,45 +106,9 @@ def _hash_number(value: Int, width: Int) -> Int:
     return _avalanche(_with_4_bytes(PRIME_5 + np.uint64(4), np.uint64(np.uint32(value))))
 
 
-def _make_set_bits() -> Any:
-    def set_bits(typingctx: Any, blocks: Any, first: Any, key: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            word = ir.IntType(32)
-            block = ir.VectorType(word, WORDS)
-
-            def vector(numbers: Any) -> Any:
-                return ir.Constant(block, [word(int(number)) for number in numbers])
-
-            nothing = ir.Constant(block, ir.Undefined)
-            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            pointer = builder.bitcast(builder.gep(data, [arguments[1]]), block.as_pointer())
-            keys = builder.insert_element(nothing, arguments[2], word(0))
-            keys = builder.shuffle_vector(keys, nothing, vector([0] * WORDS))
-            bits = builder.lshr(builder.mul(keys, vector(SALT)), vector([27] * WORDS))
-            mask = builder.shl(vector([1] * WORDS), bits)
-            builder.store(builder.or_(builder.load(pointer, align=4), mask), pointer, align=4)
-            return context.get_dummy_value()
-
-        return types.void(blocks, types.uint64, types.uint32), codegen
-
-    return intrinsic(set_bits)
-
-
-if config.BOUNDSCHECK:  # type: ignore[attr-defined]
-
-    @inlined
-    def _set_bits(blocks: Array, first: Int, key: Int) -> None:
-        for k in range(WORDS):
-            blocks[np.int64(first) + k] |= np.uint32(1) << (np.uint32(key * SALT[k]) >> np.uint32(27))
-
-else:
-    # LLVM makes scalar code of the loop above, which takes three times as long as one vector of eight words.
-    _set_bits = _make_set_bits()
-
-
 @inlined
 def _insert(hashed: Int, blocks: Array) -> None:
-    """Set the eight bits of a hash (BloomFilter.md, ``block_insert`` and ``filter_insert``)."""
+    """Set the eight bits of a hash (BloomFilter.md, "Algorithm")."""
     block = ((hashed >> np.uint64(32)) * np.uint64(len(blocks) // WORDS)) >> np.uint64(32)
     _set_bits(blocks, block * np.uint64(WORDS), np.uint32(hashed & np.uint64(0xFFFFFFFF)))
 
