@@ -13,10 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import colwriter as cw
 import naive
 from colwriter.bloom import num_bytes
+from colwriter.cli import app
+from colwriter.display import size
 from colwriter.errors import CorruptFileError, InvalidDataError, InvalidOptionError
 from colwriter.metadata import (
     BloomFilterAlgorithm,
@@ -199,7 +202,7 @@ def test_filters_lie_after_their_row_group(file: Path) -> None:
             (chunk.bloom_filter_offset, chunk.bloom_filter_length) for chunk in chunks if chunk.bloom_filter_offset
         ]
         assert len(places) == 3
-        assert chunks[0].dictionary_page_offset or chunks[0].data_page_offset == group.file_offset
+        assert (chunks[0].dictionary_page_offset or chunks[0].data_page_offset) == group.file_offset
         assert following.file_offset == max(offset + (length or 0) for offset, length in places)
     assert cw.read_bloom_filter(file, 0, "none") is None
 
@@ -258,6 +261,18 @@ def test_a_name_stands_for_all_leaves_below() -> None:
     assert [cw.read_bloom_filter(data, 0, leaf) is not None for leaf in ("a.b", "a.c", "d")] == [True, False, False]
     for none in (None, False, {}):
         assert written(table, bloom_filter_options=none) == written(table)
+
+
+def test_the_command_line_shows_how_large_they_are(file: Path) -> None:
+    sizes = [
+        chunk.meta_data.bloom_filter_length or 0
+        for group in cw.read_metadata(file).row_groups
+        for chunk in group.columns[:1]
+        if chunk.meta_data
+    ]
+    shown = CliRunner().invoke(app, ["inspect", str(file), "--column", "int32"]).output
+    assert f"Bloom filters: 3, {size(sum(sizes))}" in shown
+    assert "Bloom" not in CliRunner().invoke(app, ["inspect", str(file), "--column", "none"]).output
 
 
 def test_values_that_can_be_asked_for() -> None:

@@ -67,8 +67,8 @@ class ParquetWriter:
     ``where``: a path, where the file appears when it is complete and not before; or a binary file object or
     ``pyarrow.NativeFile``, which stays open. ``schema``: the ``pyarrow.Schema`` of all tables. Options have the names
     and meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
-    ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path; ``bloom_filter_options`` without ``ndv`` makes
-    filters as large as the data need, and True instead of a dict makes one for every column.
+    ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path; ``bloom_filter_options`` without ``ndv``
+    makes filters as large as the data need, and True instead of a dict makes one for every column.
 
     As a context manager, the file is finished at the end of the block, and given up if that raises.
     """

@@ -7,20 +7,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 MODULES = (
-    *(
-        "bits",
-        "bloom",
-        "bounds",
-        "compact",
-        "dictionary",
-        "framing",
-        "histogram",
-        "lists",
-        "pagination",
-        "plain",
-        "rle",
-    ),
-    "shredding",
+    *("bits", "bloom", "bounds", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain"),
+    *("rle", "shredding"),
 )
 
 if TYPE_CHECKING:
