@@ -12,9 +12,9 @@ import colwriter
 ROOT = Path(colwriter.__file__).parent
 FLOORS = [
     {"errors", "version", "arena", "kernels", "parallel"},
-    {"thrift_types", "thrift", "parquet_types", "metadata", "leaf_types", "options"},
+    {"thrift_types", "thrift", "parquet_types", "metadata", "leaf_types", "options", "bloom_filter"},
     {"compression", "statistics"},
-    {"schema", "stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings"},
+    {"schema", "stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings", "bloom"},
     {"column_writer"},
     {"sinks", "inputs", "file_writer", "reader", "bounds", "level_names", "inspection", "sizes"},
     {"api", "conversion", "demo", "display", "inspection_view", "warmup", "cli", "__init__", "__main__"},
@@ -23,7 +23,7 @@ FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 # The reader shares the format's structures with the writer, and nothing else: it can check the writer.
 READ_SIDE = {"reader", "bounds", "level_names", "inspection", "sizes"}
 WRITE_SIDE = {
-    *("stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings", "column_writer"),
+    *("stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings", "bloom", "column_writer"),
     *("file_writer", "statistics"),
 }
 

@@ -261,6 +261,13 @@ class TestStored:
             assert found.to_pylist() == array.to_pylist()
 
 
+@pytest.mark.parametrize("arrow_type", [t for t in TYPES if t != pa.bool_()], ids=str)
+@pytest.mark.parametrize("distinct", [10, 300])
+def test_bloom_filters(arrow_type: Any, distinct: int) -> None:
+    """The naive reader checks every bit."""
+    round_trip(make(arrow_type, 300, distinct, 0.2, 5, 7), bloom_filter_options=True)
+
+
 class TestViews:
     """Views, which may point anywhere, and whose long values lie in several buffers."""
 

@@ -46,6 +46,7 @@ for arrow_type in (pa.int32(), pa.int64(), pa.string(), pa.large_string(), pa.bi
     for column in (numbers, pa.array([str(i % 7) for i in range(30_000)])):
         column = column.cast(arrow_type)
         for options in ({}, {"use_dictionary": False}, {"write_statistics": False}, {"dictionary_pagesize_limit": 99}):
+            options["bloom_filter_options"] = True
             cw.write_column(column, io.BytesIO(), nullable=False, **options)
             cw.write_column(column.slice(5, 20_000), io.BytesIO(), data_page_version="2.0", **options)
     cw.write_table(pa.schema([("c", deep(20, arrow_type))]).empty_table(), io.BytesIO())

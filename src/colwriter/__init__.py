@@ -2,6 +2,7 @@
 
 from colwriter.api import write_column, write_table
 from colwriter.arena import release_arenas
+from colwriter.bloom_filter import BloomFilter
 from colwriter.errors import (
     ColwriterError,
     CorruptFileError,
@@ -12,10 +13,11 @@ from colwriter.errors import (
 from colwriter.file_writer import ParquetWriter
 from colwriter.metadata import ColumnIndex, FileMetaData, OffsetIndex, SizeStatistics, SortingColumn
 from colwriter.options import SizeStatisticsLevel
-from colwriter.reader import read_metadata, read_page_index
+from colwriter.reader import read_bloom_filter, read_metadata, read_page_index
 from colwriter.version import __version__
 
 __all__ = [
+    "BloomFilter",
     "ColumnIndex",
     "ColwriterError",
     "CorruptFileError",
@@ -29,6 +31,7 @@ __all__ = [
     "SortingColumn",
     "UnsupportedTypeError",
     "__version__",
+    "read_bloom_filter",
     "read_metadata",
     "read_page_index",
     "release_arenas",

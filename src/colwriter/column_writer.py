@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from colwriter import thrift
+from colwriter import bloom, thrift
 from colwriter.arena import Arena
+from colwriter.bloom_filter import BloomFilter
 from colwriter.compression import make_compression
 from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings import plain
@@ -73,6 +74,7 @@ class EncodedChunk(NamedTuple):
     statistics: Statistics | None
     size_statistics: SizeStatistics | None
     column_index: bytes | None
+    bloom_filter: BloomFilter | None
 
     def column_metadata(self, offset: int) -> ColumnMetaData:
         """Metadata of the chunk, written at ``offset`` of the file."""
@@ -123,6 +125,10 @@ def encode_column_chunk(
         parts += part.parts
         uncompressed_size += part.uncompressed_size
 
+    bloom_filter = None
+    if column.bloom_filter and leaf.descriptor.leaf.storage is not Storage.BITS:
+        others = [segment.pages for segment in segments if segment.values.encoding is not Encoding.RLE_DICTIONARY]
+        bloom_filter = bloom.build(leaf, dictionary, others, column.bloom_filter, arena)
     level = column.size_statistics_level
     histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
     statistics = index = None
@@ -154,6 +160,7 @@ def encode_column_chunk(
         statistics=statistics,
         size_statistics=None if level is SizeStatisticsLevel.NONE else size_statistics(value_bytes, *histograms),
         column_index=index,
+        bloom_filter=bloom_filter,
     )
 
 

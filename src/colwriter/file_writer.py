@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from colwriter import thrift
 from colwriter.arena import Arena
+from colwriter.bloom_filter import BloomFilter
 from colwriter.column_writer import EncodedChunk, encode_column_chunk
 from colwriter.compression import make_compression
 from colwriter.errors import InvalidDataError, InvalidOptionError
@@ -46,11 +47,12 @@ THREADED_ROWS = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class _WrittenChunk:
-    """A column chunk in the file; its indexes, encoded, wait for the end of the file."""
+    """A column chunk in the file; indexes wait for the end of the file, a Bloom filter for that of the row group."""
 
     metadata: ColumnMetaData
     column_index: bytes | None
     offset_index: bytes | None
+    bloom_filter: BloomFilter | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class ParquetWriter:
     ``where``: a path, where the file appears when it is complete and not before; or a binary file object or
     ``pyarrow.NativeFile``, which stays open. ``schema``: the ``pyarrow.Schema`` of all tables. Options have the names
     and meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
-    ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path.
+    ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path; ``bloom_filter_options`` without ``ndv``
+    makes filters as large as the data need, and True instead of a dict makes one for every column.
 
     As a context manager, the file is finished at the end of the block, and given up if that raises.
     """
@@ -83,6 +86,7 @@ class ParquetWriter:
         self._schema = parquet_schema(stored, self._options.use_compliant_nested_type, self._options.types)
         paths = [column.dotted_path for column in self._schema.columns]
         self._options.check_names(paths)
+        self._options.check_types({column.dotted_path: column.leaf.physical_type for column in self._schema.columns})
         self._columns = self._options.resolve_all(paths)
         for codec, level in {(column.codec_name, column.compression_level) for column in self._columns}:
             if codec:
@@ -254,6 +258,8 @@ class ParquetWriter:
         for encoded in in_order(encode, len(columns), threads):
             chunks += [_write_chunk(sink, chunk, self._options) for chunk in encoded]
             del encoded  # its memory is free while the next column is encoded
+        # Not at the end of the file, where they may also be: those of all row groups could be large.
+        chunks = [_write_bloom_filter(sink, chunk) for chunk in chunks]
         self._row_groups.append(_WrittenRowGroup(table.num_rows, start, chunks))
 
     def _finish(self) -> None:
@@ -312,7 +318,19 @@ def _write_chunk(sink: Sink, chunk: EncodedChunk, options: WriterOptions) -> _Wr
         else:
             sink.write(part)
     offset_index = chunk.offset_index(offset) if options.write_page_index else None
-    return _WrittenChunk(chunk.column_metadata(offset), chunk.column_index, offset_index)
+    return _WrittenChunk(chunk.column_metadata(offset), chunk.column_index, offset_index, chunk.bloom_filter)
+
+
+def _write_bloom_filter(sink: Sink, chunk: _WrittenChunk) -> _WrittenChunk:
+    """The chunk without its Bloom filter, and with the place of it."""
+    if chunk.bloom_filter is None:
+        return chunk
+    offset = sink.position
+    sink.write(chunk.bloom_filter.header())
+    sink.write(chunk.bloom_filter.bitset)
+    length = sink.position - offset
+    metadata = replace(chunk.metadata, bloom_filter_offset=offset, bloom_filter_length=length)
+    return replace(chunk, metadata=metadata, bloom_filter=None)
 
 
 def _write_index(sink: Sink, index: bytes | None) -> tuple[int | None, int | None]:

@@ -124,6 +124,9 @@ def _column(column: Document, chunks: Sequence[Document]) -> RenderableType:
     value_bytes = _sum([found and found["unencoded_byte_array_data_bytes"] for found in sizes])
     if value_bytes is not None:
         lines.append(f"unencoded_byte_array_data_bytes: {value_bytes:,}")
+    bloom_filters = [found["bloom_filter_length"] for found in metadata if found.get("bloom_filter_length")]
+    if bloom_filters:
+        lines.append(f"Bloom filters: {len(bloom_filters)}, {size(sum(bloom_filters))}")
     absent = _absent(chunks)
     if absent:
         lines.append(f"absent: {', '.join(absent)}")

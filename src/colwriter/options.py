@@ -9,16 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from colwriter.errors import InvalidOptionError
 from colwriter.leaf_types import TypeOptions
-from colwriter.metadata import CompressionCodec, Encoding, SortingColumn
+from colwriter.metadata import CompressionCodec, Encoding, SortingColumn, Type
 from colwriter.parallel import available_threads
 
-__all__ = ["ColumnOptions", "SizeStatisticsLevel", "WriterOptions", "parse_bool"]
+__all__ = ["BloomFilterOptions", "ColumnOptions", "SizeStatisticsLevel", "WriterOptions", "parse_bool"]
 
 T = TypeVar("T")
 
@@ -26,6 +26,7 @@ DEFAULT_ROW_GROUP_SIZE = 1 << 20
 DEFAULT_PAGE_SIZE = 1 << 20
 DEFAULT_DICTIONARY_SIZE = 1 << 20
 DEFAULT_PAGE_ROWS = 20_000
+DEFAULT_FPP = 0.05
 # Page sizes are int32 in the page header; a page is cut well before (parquet.thrift, PageHeader).
 MAX_PAGE_SIZE = 1 << 30
 
@@ -50,6 +51,13 @@ class SizeStatisticsLevel(Enum):
         raise InvalidOptionError(f"size_statistics_level: expected one of {allowed}, found {value!r}")
 
 
+class BloomFilterOptions(NamedTuple):
+    """Number of distinct values (None: as many as there are) for which a filter has a false positive probability."""
+
+    ndv: int | None = None
+    fpp: float = DEFAULT_FPP
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnOptions:
     """What holds for one leaf column."""
@@ -60,6 +68,7 @@ class ColumnOptions:
     use_dictionary: bool
     write_statistics: bool
     size_statistics_level: SizeStatisticsLevel
+    bloom_filter: BloomFilterOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +118,6 @@ _CODECS = {
 
 # Options of pyarrow that cannot be set yet, with the one value that is accepted.
 _FIXED: dict[str, tuple[Any, ...]] = {
-    "bloom_filter_options": (None,),
     "encryption_properties": (None,),
     "flavor": (None,),
     "use_byte_stream_split": (False, [], ()),
@@ -209,6 +217,7 @@ class WriterOptions:
     _encoding: PerColumn[Encoding | None]
     _statistics: PerColumn[bool]
     _size_statistics: PerColumn[SizeStatisticsLevel] = field(repr=False)
+    _bloom_filter: PerColumn[BloomFilterOptions | None]
 
     @classmethod
     def from_keywords(cls, **keywords: object) -> WriterOptions:
@@ -231,11 +240,19 @@ class WriterOptions:
                     f"sorting_columns: column_idx must be one of the {len(paths)} leaf columns, found {key.column_idx}"
                 )
 
+    def check_types(self, types: Mapping[str, Type]) -> None:
+        """Raise ``InvalidOptionError`` where an option names a leaf, of this path and type, that it cannot hold for."""
+        for name, bloom_filter in self._bloom_filter.by_path.items():
+            if bloom_filter and types.get(name) is Type.BOOLEAN:
+                raise InvalidOptionError(
+                    f"{name}: bloom_filter_options: expected a column of another type than BOOLEAN, which is what it is"
+                )
+
     @property
     def _per_column(self) -> tuple[PerColumn[Any], ...]:
         return (
             *(self._codec, self._level, self._dictionary, self._encoding, self._statistics),
-            self._size_statistics,
+            *(self._size_statistics, self._bloom_filter),
         )
 
     def resolve_all(self, paths: Sequence[str]) -> list[ColumnOptions]:
@@ -256,6 +273,7 @@ class WriterOptions:
             use_dictionary=self._dictionary.resolve(path),
             write_statistics=self._statistics.resolve(path),
             size_statistics_level=self._size_statistics.resolve(path),
+            bloom_filter=self._bloom_filter.resolve(path),
         )
 
 
@@ -286,6 +304,7 @@ def _read_keywords(
     use_deprecated_int96_timestamps: object = None,
     store_decimal_as_integer: object = False,
     write_time_adjusted_to_utc: object = False,
+    bloom_filter_options: object = None,
     **others: object,
 ) -> WriterOptions:
     """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
@@ -330,7 +349,32 @@ def _read_keywords(
             SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
             SizeStatisticsLevel.parse,
         ),
+        _bloom_filter=_read_bloom_filters(bloom_filter_options),
     )
+
+
+def _read_bloom_filters(value: object) -> PerColumn[BloomFilterOptions | None]:
+    """A dict by column, as in pyarrow, or a bool for all columns."""
+    option = "bloom_filter_options"
+    if isinstance(value, Mapping):
+        return PerColumn(
+            option, None, {str(name): _parse_bloom_filter(f"{name}: {option}", v) for name, v in value.items()}
+        )
+    default = None if value is None else _parse_bloom_filter(option, value)
+    return PerColumn(option, default, {})
+
+
+def _parse_bloom_filter(option: str, value: object) -> BloomFilterOptions | None:
+    if isinstance(value, bool):
+        return BloomFilterOptions() if value else None
+    if not isinstance(value, Mapping) or not set(value) <= set(BloomFilterOptions._fields):
+        raise InvalidOptionError(
+            f"{option}: expected True, False, or a dict with 'ndv', 'fpp' or both, found {value!r}"
+        )
+    ndv, fpp = value.get("ndv"), value.get("fpp", DEFAULT_FPP)
+    if not isinstance(fpp, float | int | np.floating) or not 0 < fpp < 1:
+        raise InvalidOptionError(f"{option}: expected an fpp above 0 and below 1, found {fpp!r}")
+    return BloomFilterOptions(None if ndv is None else _positive(f"{option}: ndv", ndv, 1), float(fpp))
 
 
 @lru_cache(maxsize=64)

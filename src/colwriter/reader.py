@@ -1,4 +1,4 @@
-"""What the metadata of a Parquet file say: its footer, and the page index of a column chunk.
+"""What the metadata of a Parquet file say: its footer, and the page index or Bloom filter of a column chunk.
 
 Only these bytes are read. What contradicts itself is a CorruptFileError.
 """
@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from colwriter.bloom_filter import MAX_HEADER_BYTES, BloomFilter, decode_header
 from colwriter.errors import CorruptFileError, InvalidOptionError
-from colwriter.metadata import ColumnChunk, ColumnIndex, FileMetaData, Leaf, OffsetIndex, leaf_levels
+from colwriter.metadata import ColumnChunk, ColumnIndex, FileMetaData, Leaf, OffsetIndex, RowGroup, leaf_levels
 from colwriter.thrift import decode
 
-__all__ = ["read_metadata", "read_page_index"]
+__all__ = ["read_bloom_filter", "read_metadata", "read_page_index"]
 
 _MAGIC = b"PAR1"
 _ENCRYPTED_MAGIC = b"PARE"
@@ -57,25 +58,40 @@ def read_page_index(
     """
     with _open(source, filesystem) as file:
         size = _size(file)
-        metadata = _read_footer(file, size)
-        group = metadata.row_groups[_position("row_group", row_group, len(metadata.row_groups))]
-        leaves = leaf_levels(metadata.schema)
-        if len(group.columns) != len(leaves):
-            raise CorruptFileError(
-                f"row group {row_group}: expected {len(leaves)} columns, one a leaf of the schema, "
-                f"found {len(group.columns)}"
-            )
-        number = _leaf_number(column, leaves)
-        path = leaves[number].path
-        chunk = group.columns[number]
-        _check_readable(path, chunk)
+        leaf, group, chunk = _choose(_read_footer(file, size), row_group, column)
+        path = leaf.path
         column_index = _read_struct(file, size, path, ColumnIndex, chunk.column_index_offset, chunk.column_index_length)
         offset_index = _read_struct(file, size, path, OffsetIndex, chunk.offset_index_offset, chunk.offset_index_length)
     if offset_index is not None:
         _check_offset_index(path, offset_index, group.num_rows)
     if column_index is not None:
-        column_index = _shaped(leaves[number], column_index, offset_index)
+        column_index = _shaped(leaf, column_index, offset_index)
     return column_index, offset_index
+
+
+def read_bloom_filter(
+    source: Any, row_group: int = 0, column: int | str = 0, *, filesystem: Any = None
+) -> BloomFilter | None:
+    """The Bloom filter of a column chunk, or None if it has none. Parameters are those of ``read_page_index``.
+
+    Raises InvalidOptionError when there is no such row group or column, CorruptFileError when the filter does not lie
+    in the file, or is of a kind that parquet.thrift does not know.
+    """
+    with _open(source, filesystem) as file:
+        size = _size(file)
+        leaf, _, chunk = _choose(_read_footer(file, size), row_group, column)
+        if chunk.meta_data is None or chunk.meta_data.bloom_filter_offset is None:
+            return None
+        offset = chunk.meta_data.bloom_filter_offset
+        try:
+            if not 0 <= offset < size:
+                raise CorruptFileError(
+                    f"expected the Bloom filter inside the file of {size} bytes, found it at {offset}"
+                )
+            num_bytes, header_bytes = decode_header(_read(file, offset, min(MAX_HEADER_BYTES, size - offset)))
+            return BloomFilter(chunk.meta_data.type, _read(file, offset + header_bytes, num_bytes))
+        except CorruptFileError as error:
+            raise CorruptFileError(f"{leaf.path}: {error}") from None
 
 
 # The file
@@ -151,6 +167,20 @@ def _read_struct(file: Any, size: int, path: str, cls: type[_T], offset: int | N
 
 
 # Which column chunk
+
+
+def _choose(metadata: FileMetaData, row_group: int, column: int | str) -> tuple[Leaf, RowGroup, ColumnChunk]:
+    group = metadata.row_groups[_position("row_group", row_group, len(metadata.row_groups))]
+    leaves = leaf_levels(metadata.schema)
+    if len(group.columns) != len(leaves):
+        raise CorruptFileError(
+            f"row group {row_group}: expected {len(leaves)} columns, one a leaf of the schema, "
+            f"found {len(group.columns)}"
+        )
+    number = _leaf_number(column, leaves)
+    leaf, chunk = leaves[number], group.columns[number]
+    _check_readable(leaf.path, chunk)
+    return leaf, group, chunk
 
 
 def _position(option: str, value: int, count: int) -> int:

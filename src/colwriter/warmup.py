@@ -34,9 +34,9 @@ _CANDIDATES = [
     *(pa.decimal128(9, 2), pa.decimal128(18, 2), pa.decimal128(38, 2), pa.decimal256(76, 2), pa.binary(16)),
 ]
 _OPTIONS: list[dict[str, Any]] = [
-    {},
+    {"bloom_filter_options": True},
     {"data_page_version": "2.0", "compression": "none", "write_page_checksum": True},
-    {"use_dictionary": False, "compression": "none"},
+    {"use_dictionary": False, "compression": "none", "bloom_filter_options": True},
     {"use_dictionary": False, "data_page_version": "2.0", "max_rows_per_page": 100},
 ]
 

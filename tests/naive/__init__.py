@@ -7,6 +7,7 @@ It shares no code with the writer it judges: pure Python integers and lists, one
 - `check_file` asserts that a file keeps the invariants of the format.
 """
 
+from naive.bloom import bits_of, bitset_of, plain_bytes, xxh64
 from naive.check import check, check_file
 from naive.encodings import Decoded, Malformed, delta_binary_packed, hybrid
 from naive.reader import Chunk, Column, File, Page, read_file
@@ -23,12 +24,16 @@ __all__ = [
     "Malformed",
     "Page",
     "Rules",
+    "bits_of",
+    "bitset_of",
     "check",
     "check_file",
     "decode",
     "delta_binary_packed",
     "hybrid",
+    "plain_bytes",
     "read_file",
     "shred",
     "size_statistics",
+    "xxh64",
 ]

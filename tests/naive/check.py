@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from naive.bloom import bitset_of, plain_bytes
 from naive.encodings import PLAIN, PLAIN_DICTIONARY, RLE, RLE_DICTIONARY
 from naive.index import check_column_index, check_offset_index
 from naive.order import Order, order_of
@@ -50,6 +51,7 @@ def check(file: File, rules: Rules) -> None:
             _check_row_group(group, i, chunks, rules)
             for chunk, order in zip(chunks, orders, strict=True):
                 _check_chunk(chunk, group["num_rows"], order, rules)
+                _check_bloom_filter(chunk, file.data)
         except AssertionError as error:
             error.add_note(f"in row group {i}")
             raise
@@ -235,6 +237,18 @@ def _check_size_statistics(meta: dict[str, Any], chunk: Chunk, rules: Rules) -> 
             else sum(page[field] for page in pages)
         )
         equal(total, want, f"sum over the pages of {field}")
+
+
+def _check_bloom_filter(chunk: Chunk, data: bytes) -> None:
+    """A filter holds the bits of every value, and no other."""
+    meta = chunk.metadata["meta_data"]
+    if "bloom_filter_offset" not in meta:
+        return
+    header, at = decode(data, "BloomFilterHeader", meta["bloom_filter_offset"])
+    size = header["numBytes"]
+    require(size >= 32 and size & (size - 1) == 0, f"Bloom filter of {size} bytes")
+    values = {plain_bytes(value, chunk.column.physical_type) for value in chunk.leaf.values}
+    require(data[at : at + size] == bitset_of(values, size), f"Bloom filter of {'.'.join(chunk.column.path)}")
 
 
 def _check_regions(file: File) -> None:

@@ -7,12 +7,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 MODULES = (
-    *("bits", "bounds", "codes", "compact", "conversion", "dictionary", "fixed_bytes", "framing", "histogram", "lists"),
-    *("pagination", "plain", "rle", "shredding", "views"),
+    *("bits", "bloom", "bounds", "codes", "compact", "conversion", "dictionary", "fixed_bytes", "framing"),
+    *("histogram", "lists", "pagination", "plain", "rle", "shredding", "views"),
 )
 
 if TYPE_CHECKING:
     from colwriter.kernels import bits as bits
+    from colwriter.kernels import bloom as bloom
     from colwriter.kernels import bounds as bounds
     from colwriter.kernels import codes as codes
     from colwriter.kernels import compact as compact

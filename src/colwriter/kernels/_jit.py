@@ -38,6 +38,7 @@ __all__ = [
     "load_address_u64",
     "load_u32",
     "load_u64",
+    "make_bit_setter",
     "popcount",
     "prefetch",
     "store_u32",
@@ -211,6 +212,48 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 prefetch: Any = intrinsic(_prefetch)
+
+
+def _make_bit_setter(multipliers: Array) -> Any:
+    block = ir.VectorType(ir.IntType(32), len(multipliers))
+
+    def vector(numbers: list[int]) -> Any:
+        return ir.Constant(block, numbers)
+
+    def set_bits(typingctx: Any, words: Any, first: Any, key: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            words, first, key = arguments
+            data = context.make_array(signature.args[0])(context, builder, words).data
+            pointer = builder.bitcast(builder.gep(data, [first]), block.as_pointer())
+            nothing = ir.Constant(block, ir.Undefined)
+            keys = builder.insert_element(nothing, key, ir.IntType(32)(0))
+            keys = builder.shuffle_vector(keys, nothing, vector([0] * block.count))
+            bits = builder.lshr(builder.mul(keys, vector(multipliers.tolist())), vector([27] * block.count))
+            mask = builder.shl(vector([1] * block.count), bits)
+            builder.store(builder.or_(builder.load(pointer, align=4), mask), pointer, align=4)
+            return context.get_dummy_value()
+
+        return types.void(words, types.uint64, types.uint32), codegen
+
+    return intrinsic(set_bits)
+
+
+def make_bit_setter(multipliers: Array) -> Any:
+    """``set_bits(words, first, key)`` sets one bit in each of the ``len(multipliers)`` uint32 words from ``first`` on.
+
+    The bit in word k is what the five highest bits of ``key * multipliers[k]`` say. LLVM makes scalar code of such a
+    loop, which takes three times as long as one vector.
+    """
+    if not config.BOUNDSCHECK:  # type: ignore[attr-defined]
+        return _make_bit_setter(multipliers)
+
+    @numba.njit
+    def set_bits(words: Any, first: int, key: int) -> None:
+        for k in range(len(multipliers)):
+            words[np.int64(first) + k] |= np.uint32(1) << (np.uint32(key * multipliers[k]) >> np.uint32(27))
+
+    return set_bits
+
 
 if config.BOUNDSCHECK:  # type: ignore[attr-defined]
     # Byte by byte through indexing, so that the bounds check sees each access.
