@@ -119,6 +119,9 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
 
 
 def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+    max_entries = min(limit // 4, num_values)
+    if max_entries == 0:
+        return None
     span = max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0)
     probation = 0
     if num_values > SMALL:
@@ -131,7 +134,6 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
         distinct = len(np.unique(hashes[:met]))
         if not _promising(met, distinct, num_values, span / num_values + 4, limit):
             probation = PROBATION
-    max_entries = min(limit // 4, num_values)
     entries = arena.take(max_entries, np.int64)
     keys = arena.take(kernels.dictionary.KEY_WORDS * max_entries, np.uint64)
     indices = arena.take(num_values + kernels.rle.INDEX_PADDING, np.int32)
@@ -176,7 +178,6 @@ def encode(
     out = arena.take(size + int(lead.sum()) + kernels.plain.OUT_PADDING)
     kernels.rle.encode_indices(dictionary.indices, pages.values, LEAST_WIDTH, lead, 1, out, starts, ends)
     if bounds:
-        seen = arena.take(dictionary.num_entries, np.int32)
         if leaf.descriptor.physical_type is Type.BYTE_ARRAY:
             kernels.dictionary.min_max_indices_byte_arrays(
                 leaf.offsets,
@@ -185,7 +186,7 @@ def encode(
                 pages.values,
                 dictionary.entries,
                 dictionary.num_entries,
-                seen,
+                arena.take(dictionary.num_entries, np.int32),
                 arena.take(dictionary.num_entries, np.uint64),
                 minima,
                 maxima,
@@ -196,7 +197,6 @@ def encode(
                 pages.values,
                 dictionary.entries,
                 dictionary.num_entries,
-                seen,
                 minima,
                 maxima,
             )

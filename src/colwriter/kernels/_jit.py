@@ -210,7 +210,8 @@ def _pack_pairs(typingctx: Any, array: Any, index: Any, count: Any, width: Any) 
         parts = [builder.extract_element(pairs, i32(k)) for k in range(4)]
         return context.make_tuple(builder, signature.return_type, [*parts, alike])
 
-    return types.UniTuple(types.uint64, 5)(array, types.intp, types.intp, types.uint64), codegen
+    result = types.UniTuple(types.uint64, 5)  # type: ignore[no-untyped-call]
+    return result(array, types.intp, types.intp, types.uint64), codegen
 
 
 def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
