@@ -106,6 +106,7 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
         dictionary.build_byte_arrays(array, data, none, 0, 0, 3, 1000, 0, table, keys, entries, indices)[0]
         == dictionary.INVALID_OFFSETS
     )
+    assert dictionary.hash_slots(array, data, none, 0, 0, 3, np.zeros(3, np.int64)) == dictionary.INVALID_OFFSETS
 
 
 # The table starts with 1024 slots and grows when a sixteenth full, fourfold.
@@ -167,6 +168,26 @@ def test_fixed_dictionary_of_any_values(
         wanted.append(expected.setdefault(value, len(expected)))
     assert entries[:count].tolist() == list(expected)
     assert indices[:indexed].tolist() == wanted
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 300), st.integers(0, 3000), st.integers(0, 50), st.floats(0, 1), st.integers(0, 2**32))
+def test_sample(wanted: int, more: int, start: int, null_share: float, seed: int) -> None:
+    """One slot of each stratum, if it holds a value: all of them if there are as many as are wanted."""
+    count = wanted + more
+    valid = np.random.default_rng(seed).random(start + count) >= null_share
+    bits = bitmap(valid, 3)
+    values = np.arange(start + count, dtype=np.int32)
+    sample, all_of_them, hashes = np.full((3, wanted), -1, np.int64)
+    met = dictionary.sample_fixed(values, bits, 3, start, start + count, sample)
+    assert dictionary.sample_fixed(values, bits[:0], 3, start, start + count, all_of_them) == wanted
+    strata = np.arange(wanted + 1) * count
+    assert (all_of_them - start >= strata[:-1] // wanted).all()
+    assert (all_of_them - start < -(-strata[1:] // wanted)).all()
+    assert sample[:met].tolist() == all_of_them[valid[all_of_them]].tolist()
+    offsets, data = byte_arrays([b"%d" % value for value in values.tolist()])
+    assert dictionary.hash_slots(offsets, data, bits, 3, start, start + count, hashes) == met
+    assert len(set(hashes[:met].tolist())) == len(set(sample[:met].tolist()))
 
 
 @pytest.mark.parametrize("width", [4, 8])

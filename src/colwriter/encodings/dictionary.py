@@ -91,6 +91,12 @@ def _promising(met: int, distinct: int, num_values: int, width: float, limit: in
     return entries * width + covered * bits / 8 < 0.95 * covered * width
 
 
+def _distinct(sample: NDArray[np.int64]) -> int:
+    """How many different numbers there are; it puts them in order. (``np.unique`` takes three times as long.)"""
+    sample.sort()
+    return int(np.count_nonzero(sample[1:] != sample[:-1])) + 1 if len(sample) else 0
+
+
 def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
     width = int(leaf.values.itemsize)
     max_entries = min(limit // width, num_values)
@@ -98,12 +104,9 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
         return None
     probation = 0
     if num_values > SMALL:
-        seen = arena.take(4 * SAMPLE_SIZE, np.int64)
-        used = arena.take(4 * SAMPLE_SIZE)
-        used[:] = 0
-        met, distinct = kernels.dictionary.sample_fixed(
-            leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, seen, used
-        )
+        sample = arena.take(SAMPLE_SIZE, np.int64)
+        met = kernels.dictionary.sample_fixed(leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, sample)
+        distinct = _distinct(sample[:met])
         if not _promising(met, distinct, num_values, width, limit):
             probation = PROBATION
     entries = arena.take(max_entries, leaf.values.dtype)
@@ -131,7 +134,7 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
         )
         if met < 0:
             raise invalid_offsets(leaf)
-        distinct = len(np.unique(hashes[:met]))
+        distinct = _distinct(hashes[:met])
         if not _promising(met, distinct, num_values, span / num_values + 4, limit):
             probation = PROBATION
     entries = arena.take(max_entries, np.int64)

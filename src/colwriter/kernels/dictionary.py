@@ -27,6 +27,7 @@ from colwriter.kernels._jit import (
     kernel,
     load_u64,
     popcount,
+    prefetch,
     store_u32,
     store_u64,
 )
@@ -145,70 +146,47 @@ def _same_bytes(data: Bytes, a: Int, a_end: Int, b: Int, b_end: Int) -> Int:
 
 
 @inlined
-def _sampled_slot(k: Int, wanted: Int, start: Int, end: Int, validity: Bytes, bit_offset: Int) -> Int:
-    """The slot of sample ``k`` of ``wanted`` from ``[start, end)``, or -1 if there is none, or it is null.
+def _sampled_slots(validity: Bytes, bit_offset: Int, start: Int, end: Int, slots: Int64s) -> Int:
+    """Pick ``len(slots)`` slots of ``[start, end)``, which has no fewer, and keep those with a value; returns how many.
 
-    Each sample has a stratum, where it is picked by hash: equal steps would meet the period of periodic data.
+    Each has a stratum, where it is picked by hash: equal steps would meet the period of periodic data.
     """
-    low = start + k * (end - start) // wanted
-    high = start + (k + 1) * (end - start) // wanted
-    if high <= low:
-        return np.int64(-1)
-    slot = low + np.int64(_hash(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
-    bit = bit_offset + slot
-    if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
-        return np.int64(-1)
-    return slot
+    stratum = np.float64(end - start) / np.float64(len(slots))
+    met = np.uint64(0)
+    for k in range(len(slots)):
+        inside = np.float64(_hash(np.uint64(k + 1)) >> np.uint64(32)) / np.float64(1 << 32)
+        slot = start + np.int64((np.float64(k) + inside) * stratum)
+        bit = bit_offset + slot
+        slots[met] = slot
+        met += np.uint64(1) if len(validity) == 0 else np.uint64((validity[bit >> 3] >> np.uint8(bit & 7)) & 1)
+    return np.int64(met)
 
 
 @kernel
-def sample_fixed(
-    values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, seen: Array, used: Bytes
-) -> tuple[Int, Int]:
-    """Look at up to ``len(seen) // 4`` slots spread over ``[start, end)``; returns (values met, distinct among them).
-
-    ``seen`` int64 and ``used`` uint8 are scratch of one length, a power of two; ``used`` all zero before and after.
-    """
-    wanted = len(seen) // 4
-    mask = np.uint64(len(seen) - 1)
-    met = np.int64(0)
-    distinct = np.int64(0)
-    for k in range(wanted):
-        slot = _sampled_slot(k, wanted, start, end, validity, bit_offset)
-        if slot < 0:
-            continue
-        met += 1
-        value = np.int64(values[slot])
-        at = _hash(np.uint64(value)) & mask
-        while used[np.int64(at)] and seen[np.int64(at)] != value:
-            at = (at + np.uint64(1)) & mask
-        if not used[np.int64(at)]:
-            used[np.int64(at)] = 1
-            seen[np.int64(at)] = value
-            distinct += 1
-    used[:] = 0
-    return met, distinct
+def sample_fixed(values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, sample: Int64s) -> Int:
+    """The values of ``len(sample)`` slots spread over ``[start, end)``, which has no fewer; returns their number."""
+    met = _sampled_slots(validity, bit_offset, start, end, sample)
+    for k in range(met):
+        sample[k] = np.int64(values[sample[k]])
+    return met
 
 
 @kernel
 def hash_slots(
     offsets: Array, data: Bytes, validity: Bytes, bit_offset: Int, start: Int, end: Int, hashes: Array
 ) -> Int:
-    """Hashes of the byte arrays at up to ``len(hashes)`` slots spread over ``[start, end)``; returns how many."""
-    wanted = len(hashes)
-    size = np.int64(len(data))
-    met = np.int64(0)
-    for k in range(wanted):
-        slot = _sampled_slot(k, wanted, start, end, validity, bit_offset)
-        if slot < 0:
-            continue
-        first = np.int64(offsets[slot])
-        length = np.int64(offsets[slot + 1]) - first
-        if first < 0 or length < 0 or first + length > size:
-            return INVALID_OFFSETS
-        one, two = _words(data, first, length)
-        hashes[met] = np.int64(_hash_words(one, two))
-        met += 1
+    """As ``sample_fixed``, the hashes of byte arrays; or ``INVALID_OFFSETS``."""
+    size = np.uint64(len(data))
+    met = _sampled_slots(validity, bit_offset, start, end, hashes)
+    for k in range(met):
+        prefetch(data, np.int64(offsets[hashes[k]]))
+    for k in range(met):
+        first = np.int64(offsets[hashes[k]])
+        last = np.int64(offsets[hashes[k] + 1])
+        if np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
+            return np.int64(INVALID_OFFSETS)
+        one, two = _words(data, first, last - first)
+        hashes[k] = np.int64(_hash_words(one, two))
     return met
 
 
