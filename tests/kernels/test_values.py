@@ -57,7 +57,9 @@ VALUES = st.lists(
         st.binary(max_size=40),
         st.sampled_from([b"", b"\x00", b"a", b"a\x00", b"abcdefgh", b"abcdefgh\x00", b"abcdefgi", b"\xff" * 17]),
         st.builds(
-            lambda length, last: b"abcdefghijklmnopqr"[:length] + last, st.integers(5, 18), st.binary(max_size=1)
+            lambda length, last: b"abcdefghijklmnopqrstuvwxyz"[:length] + last,
+            st.integers(5, 26),
+            st.binary(max_size=1),
         ),
     ),
     max_size=120,

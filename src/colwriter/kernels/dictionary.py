@@ -39,15 +39,17 @@ GROWTH_BITS = 2
 SLOTS_PER_ENTRY = 16
 INVALID_OFFSETS = -1
 # What is kept of an entry to compare it with: see ``_words``.
-KEY_WORDS = 2
+KEY_WORDS = 3
 # Bytes of a value up to which its words say all of it.
-SHORT = 15
+SHORT = 23
 ONE = np.uint64(1)
+TWO = np.uint64(2)
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SECOND_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
-# Of the two words at a value of at most ``SHORT`` bytes, those bits that belong to it, by its length.
-FIRST_MASKS = np.array([(1 << (8 * min(length, 8))) - 1 for length in range(SHORT + 1)], np.uint64)
-SECOND_MASKS = np.array([(1 << (8 * max(length - 8, 0))) - 1 for length in range(SHORT + 1)], np.uint64)
+# Of the three words at a value of at most ``SHORT`` bytes, those bits that belong to it, by its length.
+FIRST_MASKS, SECOND_MASKS, THIRD_MASKS = np.array(
+    [[(1 << (8 * min(max(length - skip, 0), 8))) - 1 for length in range(SHORT + 1)] for skip in (0, 8, 16)], np.uint64
+)
 
 
 def table_size(max_entries: int) -> int:
@@ -90,29 +92,32 @@ def _next(at: Int, bits: Int) -> Int:
 
 
 @inlined
-def _short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int]:
-    """``_words`` of a value of at most ``SHORT`` bytes, where sixteen can be read."""
+def _short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
+    """``_words`` of a value of at most ``SHORT`` bytes, where ``SHORT + 1`` can be read."""
     first = load_u64(data, start) & FIRST_MASKS[np.uint64(length)]
     second = load_u64(data, start + 8) & SECOND_MASKS[np.uint64(length)]
-    return first, second | (np.uint64(length) << np.uint64(56))
+    third = load_u64(data, start + 16) & THIRD_MASKS[np.uint64(length)]
+    return first, second, third | (np.uint64(length) << np.uint64(56))
 
 
 @inlined
-def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int]:
-    """The two words that stand for a value. Up to fifteen bytes they are these, and the length in the last byte.
+def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
+    """The three words that stand for a value: up to ``SHORT`` bytes they are it, and its length in the last byte.
 
-    Of a longer value, they are its first eight bytes and a hash of the rest, the highest bit set.
+    Of a longer value, they are its first eight bytes, a hash of the rest, and no possible length.
     """
     if length <= SHORT:
-        if start + 16 <= len(data):
+        if start + SHORT < len(data):
             return _short_words(data, start, length)
         first = np.uint64(0)
         second = np.uint64(0)
-        for k in range(min(length, 8)):
-            first |= np.uint64(data[start + k]) << np.uint64(8 * k)
-        for k in range(8, length):
-            second |= np.uint64(data[start + k]) << np.uint64(8 * (k - 8))
-        return first, second | (np.uint64(length) << np.uint64(56))
+        third = np.uint64(length) << np.uint64(56)
+        for k in range(length):
+            byte = np.uint64(data[start + k]) << np.uint64(8 * (k & 7))
+            first |= byte if k < 8 else np.uint64(0)
+            second |= byte if k & 8 else np.uint64(0)
+            third |= byte if k & 16 else np.uint64(0)
+        return first, second, third
     # Two sums that do not wait for one another; the last word overlaps the one before.
     even = np.uint64(length)
     odd = load_u64(data, start + length - 8)
@@ -124,18 +129,18 @@ def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int]:
     if k + 8 < length:
         even = (even ^ load_u64(data, start + k)) * MULTIPLIER
     rest = _hash(even ^ (odd >> np.uint64(29)) ^ (odd << np.uint64(31)))
-    return load_u64(data, start), rest | np.uint64(1 << 63)
+    return load_u64(data, start), rest, np.uint64(1 << 63)
 
 
 @inlined
-def _hash_words(first: Int, second: Int) -> Int:
-    """A hash whose high bits depend on both words."""
-    return first * MULTIPLIER + second * SECOND_MULTIPLIER
+def _hash_words(first: Int, second: Int, third: Int) -> Int:
+    """A hash whose high bits depend on all the words."""
+    return ((first * MULTIPLIER + second) * SECOND_MULTIPLIER + third) * MULTIPLIER
 
 
 @inlined
 def _same_bytes(data: Bytes, a: Int, a_end: Int, b: Int, b_end: Int) -> Int:
-    """Whether two values of more than fifteen bytes each are the same."""
+    """Whether two values of more than ``SHORT`` bytes each are the same."""
     length = a_end - a
     if b_end - b != length:
         return False
@@ -185,8 +190,8 @@ def hash_slots(
         last = np.int64(offsets[hashes[k] + 1])
         if np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
             return np.int64(INVALID_OFFSETS)
-        one, two = _words(data, first, last - first)
-        hashes[k] = np.int64(_hash_words(one, two))
+        one, two, three = _words(data, first, last - first)
+        hashes[k] = np.int64(_hash_words(one, two, three))
     return met
 
 
@@ -292,9 +297,9 @@ def build_byte_arrays(
     """
     bits = np.int64(FIRST_TABLE_BITS)
     _clear(table, bits)
-    keys[1] = np.uint64(0)
+    keys[2] = np.uint64(0)
     size = np.uint64(len(data))
-    readable = np.uint64(max(len(data) - 15, 0))
+    readable = np.uint64(max(len(data) - SHORT, 0))
     num_entries = np.int64(0)
     num_values = np.uint64(0)
     dictionary_bytes = np.int64(0)
@@ -317,10 +322,10 @@ def build_byte_arrays(
             index = np.uint64(0)
             same = False
             if np.uint64(length) <= np.uint64(SHORT) and np.uint64(first) < readable:
-                one, two = _short_words(data, first, length)
-                index = np.uint64(table[_hash_words(one, two) >> np.uint64(64 - bits)])
-                key = np.uint64(2) * index
-                same = (keys[key] == one) & (keys[key + ONE] == two)
+                one, two, three = _short_words(data, first, length)
+                index = np.uint64(table[_hash_words(one, two, three) >> np.uint64(64 - bits)])
+                key = np.uint64(KEY_WORDS) * index
+                same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
             elif np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
                 return INVALID_OFFSETS, np.int64(num_values), value_bytes
             misses |= np.uint64(not same) << bit
@@ -335,12 +340,12 @@ def build_byte_arrays(
             first = np.int64(offsets[here])
             last = np.int64(offsets[here + ONE])
             length = last - first
-            one, two = _words(data, first, length)
-            at = _hash_words(one, two) >> np.uint64(64 - bits)
+            one, two, three = _words(data, first, length)
+            at = _hash_words(one, two, three) >> np.uint64(64 - bits)
             while True:
                 index = np.uint64(table[at])
-                key = np.uint64(2) * index
-                same = (keys[key] == one) & (keys[key + ONE] == two)
+                key = np.uint64(KEY_WORDS) * index
+                same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
                 if length > SHORT and same:
                     entry = np.uint64(entries[index])
                     same = _same_bytes(data, first, last, np.int64(offsets[entry]), np.int64(offsets[entry + ONE]))
@@ -359,8 +364,10 @@ def build_byte_arrays(
                     return num_entries, np.int64(this), value_bytes
                 index = np.uint64(num_entries)
                 entries[index] = np.int64(here)
-                keys[np.uint64(2) * index] = one
-                keys[np.uint64(2) * index + ONE] = two
+                key = np.uint64(KEY_WORDS) * index
+                keys[key] = one
+                keys[key + ONE] = two
+                keys[key + TWO] = three
                 table[at] = np.int32(index)
                 num_entries += 1
                 grown = _grown(bits, num_entries, len(table))
@@ -368,8 +375,8 @@ def build_byte_arrays(
                     bits = grown
                     _clear(table, bits)
                     for k in range(num_entries):
-                        hashed = _hash_words(keys[np.uint64(2 * k)], keys[np.uint64(2 * k + 1)])
-                        at = hashed >> np.uint64(64 - bits)
+                        key = np.uint64(KEY_WORDS * k)
+                        at = _hash_words(keys[key], keys[key + ONE], keys[key + TWO]) >> np.uint64(64 - bits)
                         while table[at] != 0:
                             at = _next(at, bits)
                         table[at] = np.int32(k)
