@@ -56,6 +56,11 @@ VALUES = st.lists(
     st.one_of(
         st.binary(max_size=40),
         st.sampled_from([b"", b"\x00", b"a", b"a\x00", b"abcdefgh", b"abcdefgh\x00", b"abcdefgi", b"\xff" * 17]),
+        st.builds(
+            lambda length, last: b"abcdefghijklmnopqrstuvwxyz"[:length] + last,
+            st.integers(5, 26),
+            st.binary(max_size=1),
+        ),
     ),
     max_size=120,
 )
@@ -103,10 +108,11 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
         dictionary.build_byte_arrays(array, data, none, 0, 0, 3, 1000, 0, table, keys, entries, indices)[0]
         == dictionary.INVALID_OFFSETS
     )
+    assert dictionary.hash_slots(array, data, none, 0, 0, 3, np.zeros(3, np.int64)) == dictionary.INVALID_OFFSETS
 
 
-# The table starts with 1024 slots and grows when a quarter full, eightfold.
-@pytest.mark.parametrize("distinct", [1, 2, 255, 256, 257, 258, 2048, 2049, 5000, 17_000])
+# The table starts with 1024 slots and grows when a sixteenth full, fourfold.
+@pytest.mark.parametrize("distinct", [1, 2, 63, 64, 65, 66, 256, 257, 1024, 1025, 4097, 17_000])
 @pytest.mark.parametrize("max_entries", [1, 512, 10_000, 20_000])
 def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
     rng = np.random.default_rng(distinct)
@@ -128,8 +134,7 @@ def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
     assert indices[:indexed].tolist() == wanted
     starts = np.array(sorted({0, indexed // 3, indexed}), np.int64)
     least, greatest = np.zeros((2, len(starts) - 1), np.int64)
-    seen = np.zeros(count, np.int32)
-    dictionary.min_max_indices_fixed(indices, starts, entries, count, seen, least, greatest)
+    dictionary.min_max_indices_fixed(indices, starts, entries, count, least, greatest)
     kept = values[valid]
     for page in range(len(starts) - 1):
         part = kept[starts[page] : starts[page + 1]]
@@ -137,19 +142,135 @@ def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
             assert (least[page], greatest[page]) == (part.min(), part.max())
 
 
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.integers(-3, 40) | st.integers(-(2**63), 2**63 - 1), max_size=300),
+    st.floats(0, 1),
+    st.integers(1, 50),
+    st.integers(0, 9),
+    st.integers(0, 2**32),
+)
+def test_fixed_dictionary_of_any_values(
+    numbers: list[int], null_share: float, max_entries: int, offset: int, seed: int
+) -> None:
+    """New values among the 64 slots that are looked up at once, also the same one twice; zeros; a full dictionary."""
+    values = np.array(numbers, np.int64)
+    valid = np.random.default_rng(seed).random(len(values)) >= null_share
+    table = np.full(dictionary.table_size(max_entries), -1, np.int32)
+    # What scratch holds must not matter: it may well be the first value.
+    entries, indices = np.full(max_entries, values[0] if numbers else 0), np.full(len(values), -1, np.int32)
+    count, indexed = dictionary.build_fixed(
+        values, bitmap(valid, offset), offset, 0, len(values), max_entries, 0, table, entries, indices
+    )
+    expected: dict[int, int] = {}
+    wanted = []
+    for value in values[valid].tolist():
+        if value not in expected and len(expected) == max_entries:
+            break
+        wanted.append(expected.setdefault(value, len(expected)))
+    assert entries[:count].tolist() == list(expected)
+    assert indices[:indexed].tolist() == wanted
+
+
 @settings(max_examples=100, deadline=None)
-@given(VALUES, st.integers(0, 200), st.integers(0, 2**32))
-def test_byte_array_dictionary(pool: list[bytes], max_bytes: int, seed: int) -> None:
+@given(st.integers(1, 300), st.integers(0, 3000), st.integers(0, 50), st.floats(0, 1), st.integers(0, 2**32))
+def test_sample(wanted: int, more: int, start: int, null_share: float, seed: int) -> None:
+    """One slot of each stratum, if it holds a value: all of them if there are as many as are wanted."""
+    count = wanted + more
+    valid = np.random.default_rng(seed).random(start + count) >= null_share
+    bits = bitmap(valid, 3)
+    values = np.arange(start + count, dtype=np.int32)
+    sample, all_of_them, hashes = np.full((3, wanted), -1, np.int64)
+    met = dictionary.sample_fixed(values, bits, 3, start, start + count, sample)
+    assert dictionary.sample_fixed(values, bits[:0], 3, start, start + count, all_of_them) == wanted
+    strata = np.arange(wanted + 1) * count
+    assert (all_of_them - start >= strata[:-1] // wanted).all()
+    assert (all_of_them - start < -(-strata[1:] // wanted)).all()
+    assert sample[:met].tolist() == all_of_them[valid[all_of_them]].tolist()
+    offsets, data = byte_arrays([b"%d" % value for value in values.tolist()])
+    assert dictionary.hash_slots(offsets, data, bits, 3, start, start + count, hashes) == met
+    assert len(set(hashes[:met].tolist())) == len(set(sample[:met].tolist()))
+
+
+@pytest.mark.parametrize("width", [4, 8])
+@pytest.mark.parametrize("probation", [1, 63, 64, 65, 500])
+def test_probation(probation: int, width: int) -> None:
+    """What does not repeat is given up by the end of the 64 slots in which probation ends; what repeats is kept."""
+    dtype = np.int32 if width == 4 else np.int64
+    for values, kept in (np.arange(2000), False), (np.arange(2000) // 100, True):
+        table = np.zeros(dictionary.table_size(2000), np.int32)
+        entries, indices = np.zeros(2000, dtype), np.full(2000, -1, np.int32)
+        found = dictionary.build_fixed(
+            values.astype(dtype), np.zeros(0, np.uint8), 0, 0, 2000, 2000, probation, table, entries, indices
+        )
+        assert found == ((20, 2000) if kept else (0, 0))
+        assert kept or (indices >= 0).sum() < probation + 64
+
+
+# Least and greatest of all are looked for in blocks of 512 values.
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(1, 3000),
+    st.integers(1, 3000),
+    st.lists(st.sampled_from([0, 1, 511, 512, 513, 1023, 1024, 1025]) | st.integers(0, 3000), max_size=4),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 2**32),
+)
+def test_bounds_of_indices(
+    count: int, num_entries: int, cuts: list[int], ordered: bool, alike: bool, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
-    values = pool + [pool[k] for k in rng.integers(0, len(pool), 50)] if pool else []
-    offsets, data = byte_arrays(values)
+    indices = rng.integers(0, num_entries, count).astype(np.int32)
+    if ordered:  # most pages refer to neither the least nor the greatest
+        indices.sort()
+    starts = np.array([0, *sorted(min(cut, count) for cut in cuts), count], np.int64)
+    least, greatest = np.zeros((2, len(starts) - 1), np.int64)
+    entries = np.sort(rng.integers(-(2**63), 2**63 - 1, num_entries)) if ordered else rng.permutation(num_entries)
+    dictionary.min_max_indices_fixed(indices, starts, entries, num_entries, least, greatest)
+    texts = [(b"prefix of eight and more " if alike else b"") + b"%d" % entry for entry in entries.tolist()]
+    offsets, data = byte_arrays(texts)
+    first, last = np.zeros((2, len(starts) - 1), np.int64)
+    seen, prefixes = np.zeros(num_entries, np.int32), np.zeros(num_entries, np.uint64)
+    slots = np.arange(num_entries)
+    dictionary.min_max_indices_byte_arrays(
+        offsets, data, indices, starts, slots, num_entries, seen, prefixes, first, last
+    )
+    for page in range(len(starts) - 1):
+        used = indices[starts[page] : starts[page + 1]]
+        if len(used) == 0:
+            assert first[page] == last[page] == -1
+            continue
+        assert (least[page], greatest[page]) == (entries[used].min(), entries[used].max())
+        of_page = [texts[k] for k in used]
+        assert (texts[first[page]], texts[last[page]]) == (min(of_page), max(of_page))
+
+
+@settings(max_examples=200, deadline=None)
+@given(VALUES, st.floats(0, 1), st.integers(0, 9), st.integers(0, 200), st.integers(0, 2**32))
+def test_byte_array_dictionary(pool: list[bytes], null_share: float, offset: int, max_bytes: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    slots = pool + [pool[k] for k in rng.integers(0, len(pool), 50)] if pool else []
+    offsets, data = byte_arrays(slots)
+    valid = rng.random(len(slots)) >= null_share
+    values = [value for value, there in zip(slots, valid.tolist(), strict=True) if there]
     room = len(values) + 1
-    table = np.zeros(dictionary.table_size(room), np.int32)
+    table = np.full(dictionary.table_size(room), -1, np.int32)
     keys = np.zeros(room * dictionary.KEY_WORDS, np.uint64)
-    entries, indices = np.zeros(room, np.int64), np.zeros(room, np.int32)
-    none = np.zeros(0, np.uint8)
+    entries, indices = np.full(room, -1, np.int64), np.full(room, -1, np.int32)
     count, indexed, total = dictionary.build_byte_arrays(
-        offsets, data, none, 0, 0, len(values), max_bytes, 0, table, keys, entries, indices
+        offsets,
+        data,
+        bitmap(valid, offset),
+        offset,
+        0,
+        len(slots),
+        max_bytes,
+        0,
+        table,
+        keys,
+        entries,
+        indices,
     )
     expected: dict[bytes, int] = {}
     wanted, used = [], 0
@@ -159,7 +280,7 @@ def test_byte_array_dictionary(pool: list[bytes], max_bytes: int, seed: int) -> 
                 break
             used += 4 + len(value)
         wanted.append(expected.setdefault(value, len(expected)))
-    assert [values[k] for k in entries[:count]] == list(expected)
+    assert [slots[k] for k in entries[:count]] == list(expected)
     assert indices[:indexed].tolist() == wanted
     assert total == sum(len(values[k]) for k in range(indexed))
     page = np.zeros(used + plain.OUT_PADDING, np.uint8)
@@ -175,6 +296,6 @@ def test_byte_array_dictionary(pool: list[bytes], max_bytes: int, seed: int) -> 
     for k in range(len(starts) - 1):
         part = values[starts[k] : starts[k + 1]]
         if part:
-            assert (values[least[k]], values[greatest[k]]) == (min(part), max(part))
+            assert (slots[least[k]], slots[greatest[k]]) == (min(part), max(part))
         else:
             assert least[k] == greatest[k] == -1

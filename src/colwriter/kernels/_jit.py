@@ -39,6 +39,7 @@ __all__ = [
     "load_u32",
     "load_u64",
     "make_bit_setter",
+    "pack_pairs",
     "popcount",
     "prefetch",
     "store_u32",
@@ -196,6 +197,42 @@ def _byte_swap(typingctx: Any, x: Any) -> Any:
 byte_swap: Any = intrinsic(_byte_swap)
 
 
+def _pack_pairs(typingctx: Any, array: Any, index: Any, count: Any, width: Any) -> Any:
+    """Eight int32 from ``index`` on, those from ``count`` on taken for zero: packed in pairs.
+
+    A pair is two values of ``width`` bits, 1 to 31. Bit k of the fifth number says whether value k equals the first.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i32, i64 = ir.IntType(32), ir.IntType(64)
+        eight, four = ir.VectorType(i32, 8), ir.VectorType(i64, 4)
+
+        def all_lanes(value: Any, lanes: Any) -> Any:
+            single = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, i32(0))
+            zeros = ir.Constant(ir.VectorType(i32, lanes.count), [0] * lanes.count)
+            return builder.shuffle_vector(single, ir.Constant(lanes, ir.Undefined), zeros)
+
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        _, _, count, width = arguments
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), eight.as_pointer())
+        inside = builder.icmp_unsigned(
+            "<", ir.Constant(eight, list(range(8))), all_lanes(builder.trunc(count, i32), eight)
+        )
+        values = builder.select(inside, builder.load(pointer, align=4), ir.Constant(eight, [0] * 8))
+        first = all_lanes(builder.extract_element(values, i32(0)), eight)
+        alike = builder.zext(builder.bitcast(builder.icmp_unsigned("==", values, first), ir.IntType(8)), i64)
+        field = builder.sub(builder.shl(i64(1), width), i64(1))
+        words = builder.bitcast(values, four)
+        upper = builder.lshr(words, all_lanes(builder.sub(i64(32), width), four))
+        upper = builder.and_(upper, all_lanes(builder.shl(field, width), four))
+        pairs = builder.or_(builder.and_(words, all_lanes(field, four)), upper)
+        parts = [builder.extract_element(pairs, i32(k)) for k in range(4)]
+        return context.make_tuple(builder, signature.return_type, [*parts, alike])
+
+    result = types.UniTuple(types.uint64, 5)  # type: ignore[no-untyped-call]
+    return result(array, types.intp, types.intp, types.uint64), codegen
+
+
 def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of ``array[index]``: a hint, which may point anywhere."""
 
@@ -272,6 +309,16 @@ if config.BOUNDSCHECK:  # type: ignore[attr-defined]
         return value
 
     @numba.njit
+    def pack_pairs(data: Any, index: int, count: int, width: Any) -> Any:
+        words = [numba.uint64(0), numba.uint64(0), numba.uint64(0), numba.uint64(0)]
+        alike = numba.uint64(0)
+        for k in range(8):
+            value = numba.uint64(data[index + k] if k < count else 0)
+            alike |= numba.uint64(value == numba.uint64(data[index])) << numba.uint64(k)
+            words[k // 2] |= value << (numba.uint64(width) * numba.uint64(k % 2))
+        return words[0], words[1], words[2], words[3], alike
+
+    @numba.njit
     def store_u64(data: Any, index: int, value: Any) -> None:
         for k in range(8):
             data[index + k] = numba.uint8((numba.uint64(value) >> numba.uint64(8 * k)) & numba.uint64(255))
@@ -284,5 +331,6 @@ if config.BOUNDSCHECK:  # type: ignore[attr-defined]
 else:
     load_u64 = _make_load(64, types.uint64)
     load_u32 = _make_load(32, types.uint32)
+    pack_pairs = intrinsic(_pack_pairs)
     store_u64 = _make_store(64, types.uint64)
     store_u32 = _make_store(32, types.uint32)

@@ -1,9 +1,14 @@
 """Dictionaries: distinct values in the order in which they are met, and an index for each value.
 
-(Parquet specification, Encodings.md, "Dictionary Encoding".) The hash table is open addressing with linear probing over
-``index + 1`` (0: free). It starts small, so that few distinct values stay in the first cache, and grows eightfold when
-a quarter full: a probe that misses costs a branch that was not foreseen, more than the memory. Values are the valid
-slots; an empty ``validity`` means all.
+(Parquet specification, Encodings.md, "Dictionary Encoding".) Values are the valid slots; an empty ``validity`` means
+all.
+
+The hash table is open addressing with linear probing over indices. 0 says that there is nothing, or entry 0, which is
+not in the table: it is found where its probes end. So any slot of the table may be followed without a look whether it
+is taken, and 64 slots of the column are looked up at once, without a branch for each: what is not where its first probe
+leads is a miss. The misses come after that, one by one: they are in another place, or new. (A misprediction costs more
+than two such look-ups.) The table starts small, so that few distinct values stay in the first cache, and is a sixteenth
+full at most, so that misses are few, until it has all the slots that it may have.
 """
 
 from __future__ import annotations
@@ -21,21 +26,30 @@ from colwriter.kernels._jit import (
     inlined,
     kernel,
     load_u64,
+    popcount,
+    prefetch,
     store_u32,
     store_u64,
 )
-from colwriter.kernels.bits import valid_slots
+from colwriter.kernels.bits import ALL, valid_slots
 
 FIRST_TABLE_BITS = 10
-GROWTH_BITS = 3
+GROWTH_BITS = 2
+# Slots of the table for an entry, at least: what does not lie where it is looked for first costs a branch.
+SLOTS_PER_ENTRY = 16
 INVALID_OFFSETS = -1
-# What is kept of an entry to compare it with: its first two words (of a long one, the second is a hash of the rest),
-# its length, and its hash.
-KEY_WORDS = 4
+# What is kept of an entry to compare it with: see ``_words``.
+KEY_WORDS = 3
+# Bytes of a value up to which its words say all of it.
+SHORT = 23
+ONE = np.uint64(1)
+TWO = np.uint64(2)
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SECOND_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
-# MASKS[n]: the low n bytes.
-MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
+# Of the three words at a value of at most ``SHORT`` bytes, those bits that belong to it, by its length.
+FIRST_MASKS, SECOND_MASKS, THIRD_MASKS = np.array(
+    [[(1 << (8 * min(max(length - skip, 0), 8))) - 1 for length in range(SHORT + 1)] for skip in (0, 8, 16)], np.uint64
+)
 
 
 def table_size(max_entries: int) -> int:
@@ -44,11 +58,17 @@ def table_size(max_entries: int) -> int:
 
 
 @inlined
+def _clear(table: Array, bits: Int) -> None:
+    """A loop: to assign to a slice takes longer to compile."""
+    for k in range(1 << bits):
+        table[np.uint64(k)] = np.int32(0)
+
+
+@inlined
 def _grown(bits: Int, num_entries: Int, capacity: Int) -> Int:
     """The number of address bits that the table should have; ``capacity`` slots are the most."""
-    if 4 * num_entries > (1 << bits):
-        while bits < 62 and (1 << bits) < capacity and 4 * num_entries > (1 << bits):
-            bits = min(bits + GROWTH_BITS, 63 - count_leading_zeros(np.uint64(capacity)))
+    while SLOTS_PER_ENTRY * num_entries > (1 << bits) and (1 << bits) < capacity:
+        bits = min(bits + GROWTH_BITS, 63 - count_leading_zeros(np.uint64(capacity)))
     return bits
 
 
@@ -60,27 +80,44 @@ def _hash(word: Int) -> Int:
 
 
 @inlined
-def _place(hashed: Int, bits: Int) -> Int:
-    """Where to look first in a table of ``1 << bits`` slots."""
-    return np.int64((hashed * MULTIPLIER) >> np.uint64(64 - bits))
+def _place(value: Int, bits: Int) -> Int:
+    """Where to look first for a number in a table of ``1 << bits`` slots."""
+    return (np.uint64(value) * MULTIPLIER) >> np.uint64(64 - bits)
 
 
 @inlined
-def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int]:
-    """The two words that stand for a value: its bytes, up to sixteen; the first eight and a hash of the rest else."""
-    if length <= 16:
-        if start + 16 <= len(data):
-            return (
-                load_u64(data, start) & MASKS[min(length, 8)],
-                load_u64(data, start + 8) & MASKS[max(length - 8, 0)],
-            )
+def _next(at: Int, bits: Int) -> Int:
+    """Where to look after ``at``."""
+    return (at + ONE) & ((ONE << np.uint64(bits)) - ONE)
+
+
+@inlined
+def _short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
+    """``_words`` of a value of at most ``SHORT`` bytes, where ``SHORT + 1`` can be read."""
+    first = load_u64(data, start) & FIRST_MASKS[np.uint64(length)]
+    second = load_u64(data, start + 8) & SECOND_MASKS[np.uint64(length)]
+    third = load_u64(data, start + 16) & THIRD_MASKS[np.uint64(length)]
+    return first, second, third | (np.uint64(length) << np.uint64(56))
+
+
+@inlined
+def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
+    """The three words that stand for a value: up to ``SHORT`` bytes they are it, and its length in the last byte.
+
+    Of a longer value, they are its first eight bytes, a hash of the rest, and no possible length.
+    """
+    if length <= SHORT:
+        if start + SHORT < len(data):
+            return _short_words(data, start, length)
         first = np.uint64(0)
         second = np.uint64(0)
-        for k in range(min(length, 8)):
-            first |= np.uint64(data[start + k]) << np.uint64(8 * k)
-        for k in range(8, length):
-            second |= np.uint64(data[start + k]) << np.uint64(8 * (k - 8))
-        return first, second
+        third = np.uint64(length) << np.uint64(56)
+        for k in range(length):
+            byte = np.uint64(data[start + k]) << np.uint64(8 * (k & 7))
+            first |= byte if k < 8 else np.uint64(0)
+            second |= byte if k & 8 else np.uint64(0)
+            third |= byte if k & 16 else np.uint64(0)
+        return first, second, third
     # Two sums that do not wait for one another; the last word overlaps the one before.
     even = np.uint64(length)
     odd = load_u64(data, start + length - 8)
@@ -91,17 +128,22 @@ def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int]:
         k += 16
     if k + 8 < length:
         even = (even ^ load_u64(data, start + k)) * MULTIPLIER
-    return load_u64(data, start), _hash(even ^ (odd >> np.uint64(29)) ^ (odd << np.uint64(31)))
+    rest = _hash(even ^ (odd >> np.uint64(29)) ^ (odd << np.uint64(31)))
+    return load_u64(data, start), rest, np.uint64(1 << 63)
 
 
 @inlined
-def _hash_words(first: Int, second: Int, length: Int) -> Int:
-    return _hash(first * SECOND_MULTIPLIER + ((second ^ np.uint64(length)) * MULTIPLIER ^ (second >> np.uint64(29))))
+def _hash_words(first: Int, second: Int, third: Int) -> Int:
+    """A hash whose high bits depend on all the words."""
+    return ((first * MULTIPLIER + second) * SECOND_MULTIPLIER + third) * MULTIPLIER
 
 
 @inlined
-def _same_bytes(data: Bytes, a: Int, b: Int, length: Int) -> Int:
-    """Whether two values of ``length`` bytes, more than sixteen, are the same."""
+def _same_bytes(data: Bytes, a: Int, a_end: Int, b: Int, b_end: Int) -> Int:
+    """Whether two values of more than ``SHORT`` bytes each are the same."""
+    length = a_end - a
+    if b_end - b != length:
+        return False
     for k in range(0, length - 8, 8):
         if load_u64(data, a + k) != load_u64(data, b + k):
             return False
@@ -109,70 +151,47 @@ def _same_bytes(data: Bytes, a: Int, b: Int, length: Int) -> Int:
 
 
 @inlined
-def _sampled_slot(k: Int, wanted: Int, start: Int, end: Int, validity: Bytes, bit_offset: Int) -> Int:
-    """The slot of sample ``k`` of ``wanted`` from ``[start, end)``, or -1 if there is none, or it is null.
+def _sampled_slots(validity: Bytes, bit_offset: Int, start: Int, end: Int, slots: Int64s) -> Int:
+    """Pick ``len(slots)`` slots of ``[start, end)``, which has no fewer, and keep those with a value; returns how many.
 
-    Each sample has a stratum, where it is picked by hash: equal steps would meet the period of periodic data.
+    Each has a stratum, where it is picked by hash: equal steps would meet the period of periodic data.
     """
-    low = start + k * (end - start) // wanted
-    high = start + (k + 1) * (end - start) // wanted
-    if high <= low:
-        return np.int64(-1)
-    slot = low + np.int64(_hash(np.uint64(k + 1)) >> np.uint64(1)) % (high - low)
-    bit = bit_offset + slot
-    if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
-        return np.int64(-1)
-    return slot
+    stratum = np.float64(end - start) / np.float64(len(slots))
+    met = np.uint64(0)
+    for k in range(len(slots)):
+        inside = np.float64(_hash(np.uint64(k + 1)) >> np.uint64(32)) / np.float64(1 << 32)
+        slot = start + np.int64((np.float64(k) + inside) * stratum)
+        bit = bit_offset + slot
+        slots[met] = slot
+        met += np.uint64(1) if len(validity) == 0 else np.uint64((validity[bit >> 3] >> np.uint8(bit & 7)) & 1)
+    return np.int64(met)
 
 
 @kernel
-def sample_fixed(
-    values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, seen: Array, used: Bytes
-) -> tuple[Int, Int]:
-    """Look at up to ``len(seen) // 4`` slots spread over ``[start, end)``; returns (values met, distinct among them).
-
-    ``seen`` int64 and ``used`` uint8 are scratch of one length, a power of two; ``used`` all zero before and after.
-    """
-    wanted = len(seen) // 4
-    mask = np.uint64(len(seen) - 1)
-    met = np.int64(0)
-    distinct = np.int64(0)
-    for k in range(wanted):
-        slot = _sampled_slot(k, wanted, start, end, validity, bit_offset)
-        if slot < 0:
-            continue
-        met += 1
-        value = np.int64(values[slot])
-        at = _hash(np.uint64(value)) & mask
-        while used[np.int64(at)] and seen[np.int64(at)] != value:
-            at = (at + np.uint64(1)) & mask
-        if not used[np.int64(at)]:
-            used[np.int64(at)] = 1
-            seen[np.int64(at)] = value
-            distinct += 1
-    used[:] = 0
-    return met, distinct
+def sample_fixed(values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, sample: Int64s) -> Int:
+    """The values of ``len(sample)`` slots spread over ``[start, end)``, which has no fewer; returns their number."""
+    met = _sampled_slots(validity, bit_offset, start, end, sample)
+    for k in range(met):
+        sample[k] = np.int64(values[sample[k]])
+    return met
 
 
 @kernel
 def hash_slots(
     offsets: Array, data: Bytes, validity: Bytes, bit_offset: Int, start: Int, end: Int, hashes: Array
 ) -> Int:
-    """Hashes of the byte arrays at up to ``len(hashes)`` slots spread over ``[start, end)``; returns how many."""
-    wanted = len(hashes)
-    size = np.int64(len(data))
-    met = np.int64(0)
-    for k in range(wanted):
-        slot = _sampled_slot(k, wanted, start, end, validity, bit_offset)
-        if slot < 0:
-            continue
-        first = np.int64(offsets[slot])
-        length = np.int64(offsets[slot + 1]) - first
-        if first < 0 or length < 0 or first + length > size:
-            return INVALID_OFFSETS
-        one, two = _words(data, first, length)
-        hashes[met] = np.int64(_hash_words(one, two, length))
-        met += 1
+    """As ``sample_fixed``, the hashes of byte arrays; or ``INVALID_OFFSETS``."""
+    size = np.uint64(len(data))
+    met = _sampled_slots(validity, bit_offset, start, end, hashes)
+    for k in range(met):
+        prefetch(data, np.int64(offsets[hashes[k]]))
+    for k in range(met):
+        first = np.int64(offsets[hashes[k]])
+        last = np.int64(offsets[hashes[k] + 1])
+        if np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
+            return np.int64(INVALID_OFFSETS)
+        one, two, three = _words(data, first, last - first)
+        hashes[k] = np.int64(_hash_words(one, two, three))
     return met
 
 
@@ -196,47 +215,62 @@ def build_fixed(
     dictionary must have paid so far, or (0, 0) is returned; ``probation`` 0: it need not.
     """
     bits = np.int64(FIRST_TABLE_BITS)
-    table[: 1 << bits] = 0
+    _clear(table, bits)
     num_entries = np.int64(0)
-    num_values = np.int64(0)
+    num_values = np.uint64(0)
     slot = start
     while slot < end:
         count = min(np.int64(64), end - slot)
-        word = valid_slots(validity, bit_offset + slot, count)
+        valid = valid_slots(validity, bit_offset + slot, count)
+        before = num_values
+        misses = np.uint64(0)
+        word = valid
         while word != np.uint64(0):
-            value = values[slot + count_trailing_zeros(word)]
-            word &= word - np.uint64(1)
-            at = _place(np.uint64(value), bits)
-            index: Int = table[at]
-            while index != 0 and entries[index - 1] != value:
-                at = (at + 1) & ((1 << bits) - 1)
-                index = table[at]
-            if index == 0:
+            bit = np.uint64(count_trailing_zeros(word))
+            word &= word - ONE
+            value = values[np.uint64(slot) + bit]
+            index = np.uint64(table[_place(value, bits)])
+            misses |= np.uint64(entries[index] != value) << bit
+            indices[num_values] = np.int32(index)
+            num_values += ONE
+        if num_entries == 0:
+            misses = valid
+        while misses != np.uint64(0):
+            bit = np.uint64(count_trailing_zeros(misses))
+            misses &= misses - ONE
+            value = values[np.uint64(slot) + bit]
+            at = _place(value, bits)
+            index = np.uint64(table[at])
+            while index != np.uint64(0) and entries[index] != value:
+                at = _next(at, bits)
+                index = np.uint64(table[at])
+            this = before + np.uint64(popcount(valid & ((ONE << bit) - ONE)))
+            if index == np.uint64(0) and (num_entries == 0 or entries[index] != value):
                 if num_entries == max_entries:
-                    return num_entries, num_values
-                entries[num_entries] = value
+                    return num_entries, np.int64(this)
+                index = np.uint64(num_entries)
+                entries[index] = value
+                table[at] = np.int32(index)
                 num_entries += 1
-                index = np.int32(num_entries)
-                table[at] = index
                 grown = _grown(bits, num_entries, len(table))
                 if grown != bits:
                     bits = grown
-                    table[: 1 << bits] = 0
+                    _clear(table, bits)
                     for k in range(num_entries):
-                        at = _place(np.uint64(entries[k]), bits)
+                        at = _place(entries[np.uint64(k)], bits)
                         while table[at] != 0:
-                            at = (at + 1) & ((1 << bits) - 1)
-                        table[at] = np.int32(k + 1)
-            indices[num_values] = np.int32(index - 1)
-            num_values += 1
-            if num_values == probation:
+                            at = _next(at, bits)
+                        table[at] = np.int32(k)
+            indices[this] = np.int32(index)
+        if np.uint64(probation - 1) < num_values:
+            while np.uint64(probation) <= num_values:
                 probation *= 2
-                index_bits = 64 - count_leading_zeros(np.uint64(num_entries))
-                width = 8 * entries.itemsize
-                if num_entries * width + num_values * index_bits > num_values * width:
-                    return 0, 0
+            index_bits = 64 - count_leading_zeros(np.uint64(num_entries))
+            width = 8 * entries.itemsize
+            if num_entries * width + np.int64(num_values) * index_bits > np.int64(num_values) * width:
+                return 0, 0
         slot += count
-    return num_entries, num_values
+    return num_entries, np.int64(num_values)
 
 
 @kernel
@@ -262,66 +296,100 @@ def build_byte_arrays(
     ``INVALID_OFFSETS``.
     """
     bits = np.int64(FIRST_TABLE_BITS)
-    table[: 1 << bits] = 0
-    size = np.int64(len(data))
+    _clear(table, bits)
+    keys[2] = np.uint64(0)
+    size = np.uint64(len(data))
+    readable = np.uint64(max(len(data) - SHORT, 0))
     num_entries = np.int64(0)
-    num_values = np.int64(0)
+    num_values = np.uint64(0)
     dictionary_bytes = np.int64(0)
     value_bytes = np.int64(0)
     slot = start
     while slot < end:
         count = min(np.int64(64), end - slot)
-        word = valid_slots(validity, bit_offset + slot, count)
+        valid = valid_slots(validity, bit_offset + slot, count)
+        before = num_values
+        misses = np.uint64(0)
+        word = valid
         while word != np.uint64(0):
-            here = slot + count_trailing_zeros(word)
-            word &= word - np.uint64(1)
+            bit = np.uint64(count_trailing_zeros(word))
+            word &= word - ONE
+            here = np.uint64(slot) + bit
             first = np.int64(offsets[here])
-            length = np.int64(offsets[here + 1]) - first
-            if first < 0 or length < 0 or first + length > size:
-                return INVALID_OFFSETS, num_values, value_bytes
-            one, two = _words(data, first, length)
-            hashed = _hash_words(one, two, length)
-            at = _place(hashed, bits)
-            index: Int = table[at]
-            while index != 0:
-                key = KEY_WORDS * (np.int64(index) - 1)
-                same = keys[key] == one and keys[key + 1] == two and keys[key + 2] == np.uint64(length)
-                if same and (length <= 16 or _same_bytes(data, first, np.int64(offsets[entries[index - 1]]), length)):
+            last = np.int64(offsets[here + ONE])
+            length = last - first
+            value_bytes += length
+            index = np.uint64(0)
+            same = False
+            if np.uint64(length) <= np.uint64(SHORT) and np.uint64(first) < readable:
+                one, two, three = _short_words(data, first, length)
+                index = np.uint64(table[_hash_words(one, two, three) >> np.uint64(64 - bits)])
+                key = np.uint64(KEY_WORDS) * index
+                same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
+            elif np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
+                return INVALID_OFFSETS, np.int64(num_values), value_bytes
+            misses |= np.uint64(not same) << bit
+            indices[num_values] = np.int32(index)
+            num_values += ONE
+        if num_entries == 0:
+            misses = valid
+        while misses != np.uint64(0):
+            bit = np.uint64(count_trailing_zeros(misses))
+            misses &= misses - ONE
+            here = np.uint64(slot) + bit
+            first = np.int64(offsets[here])
+            last = np.int64(offsets[here + ONE])
+            length = last - first
+            one, two, three = _words(data, first, length)
+            at = _hash_words(one, two, three) >> np.uint64(64 - bits)
+            while True:
+                index = np.uint64(table[at])
+                key = np.uint64(KEY_WORDS) * index
+                same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
+                if length > SHORT and same:
+                    entry = np.uint64(entries[index])
+                    same = _same_bytes(data, first, last, np.int64(offsets[entry]), np.int64(offsets[entry + ONE]))
+                if same or index == np.uint64(0):
                     break
-                at = (at + 1) & ((1 << bits) - 1)
-                index = table[at]
-            if index == 0:
+                at = _next(at, bits)
+            this = before + np.uint64(popcount(valid & ((ONE << bit) - ONE)))
+            if not same or num_entries == 0:
                 dictionary_bytes += 4 + length
                 if dictionary_bytes > max_bytes:
-                    return num_entries, num_values, value_bytes
-                entries[num_entries] = here
-                key = KEY_WORDS * np.int64(num_entries)
+                    rest = valid & (ALL << bit)
+                    while rest != np.uint64(0):
+                        here = np.uint64(slot + count_trailing_zeros(rest))
+                        rest &= rest - ONE
+                        value_bytes -= np.int64(offsets[here + ONE]) - np.int64(offsets[here])
+                    return num_entries, np.int64(this), value_bytes
+                index = np.uint64(num_entries)
+                entries[index] = np.int64(here)
+                key = np.uint64(KEY_WORDS) * index
                 keys[key] = one
-                keys[key + 1] = two
-                keys[key + 2] = np.uint64(length)
-                keys[key + 3] = hashed
+                keys[key + ONE] = two
+                keys[key + TWO] = three
+                table[at] = np.int32(index)
                 num_entries += 1
-                index = np.int32(num_entries)
-                table[at] = index
                 grown = _grown(bits, num_entries, len(table))
                 if grown != bits:
                     bits = grown
-                    table[: 1 << bits] = 0
+                    _clear(table, bits)
                     for k in range(num_entries):
-                        at = _place(keys[KEY_WORDS * k + 3], bits)
+                        key = np.uint64(KEY_WORDS * k)
+                        at = _hash_words(keys[key], keys[key + ONE], keys[key + TWO]) >> np.uint64(64 - bits)
                         while table[at] != 0:
-                            at = (at + 1) & ((1 << bits) - 1)
-                        table[at] = np.int32(k + 1)
-            indices[num_values] = np.int32(index - 1)
-            num_values += 1
-            value_bytes += length
-            if num_values == probation:
+                            at = _next(at, bits)
+                        table[at] = np.int32(k)
+            indices[this] = np.int32(index)
+        if np.uint64(probation - 1) < num_values:
+            while np.uint64(probation) <= num_values:
                 probation *= 2
-                index_bits = 64 - count_leading_zeros(np.uint64(num_entries))
-                if 8 * dictionary_bytes + num_values * index_bits > 8 * (value_bytes + 4 * num_values):
-                    return 0, 0, value_bytes
+            index_bits = 64 - count_leading_zeros(np.uint64(num_entries))
+            values = np.int64(num_values)
+            if 8 * dictionary_bytes + values * index_bits > 8 * (value_bytes + 4 * values):
+                return 0, 0, value_bytes
         slot += count
-    return num_entries, num_values, value_bytes
+    return num_entries, np.int64(num_values), value_bytes
 
 
 @kernel
@@ -344,35 +412,53 @@ def write_byte_array_entries(offsets: Array, data: Bytes, entries: Array, num_en
     return position
 
 
+@inlined
+def _has_both(indices: Array, a: Int, b: Int) -> Int:
+    """Whether ``indices`` has both ``a`` and ``b``: they are looked for in blocks, without a branch in a block."""
+    found = np.int32(0)
+    for start in range(0, len(indices), 512):
+        block = indices[start : start + 512]
+        for i in range(len(block)):
+            found |= np.int32(block[i] == a) | (np.int32(block[i] == b) << np.int32(1))
+        if found == 3:
+            break
+    return found == 3
+
+
 @kernel
 def min_max_indices_fixed(
     indices: Array,
     value_starts: Int64s,
     entries: Array,
     num_entries: Int,
-    seen: Array,
     minima: Array,
     maxima: Array,
 ) -> None:
-    """Least and greatest entry that each page refers to. ``seen`` int32, scratch of one an entry."""
-    seen[:num_entries] = -1
+    """Least and greatest entry that each page refers to.
+
+    Most pages of a dictionary of few entries refer to the least and the greatest of all, soon after they start.
+    """
+    least = np.int32(0)
+    greatest = np.int32(0)
+    for k in range(num_entries):
+        least = np.int32(k) if entries[k] < entries[least] else least
+        greatest = np.int32(k) if entries[k] > entries[greatest] else greatest
     for page in range(len(value_starts) - 1):
-        met = np.int64(0)
         of_page = indices[value_starts[page] : value_starts[page + 1]]
+        if len(of_page) == 0:
+            continue
+        if _has_both(of_page, least, greatest):
+            minima[page] = entries[least]
+            maxima[page] = entries[greatest]
+            continue
+        low = entries[np.uint64(of_page[0])]
+        high = low
         for i in range(len(of_page)):
-            index = of_page[i]
-            if seen[index] == page:
-                continue
-            seen[index] = page
-            value = entries[index]
-            if met == 0:
-                minima[page] = value
-                maxima[page] = value
-            minima[page] = min(minima[page], value)
-            maxima[page] = max(maxima[page], value)
-            met += 1
-            if met == num_entries:
-                break
+            value = entries[np.uint64(of_page[i])]
+            low = value if value < low else low
+            high = value if value > high else high
+        minima[page] = low
+        maxima[page] = high
 
 
 @inlined
@@ -391,8 +477,12 @@ def _less(offsets: Array, data: Bytes, a: Int, b: Int) -> Int:
 @inlined
 def _prefix(data: Bytes, start: Int, length: Int) -> Int:
     """The first eight bytes as a number that orders like them; bytes past the value are zero."""
-    one, _ = _words(data, start, min(length, 8))
-    return byte_swap(one)
+    if start + 8 <= len(data):
+        return byte_swap(load_u64(data, start) & FIRST_MASKS[np.uint64(min(length, 8))])
+    word = np.uint64(0)
+    for k in range(min(length, 8)):
+        word |= np.uint64(data[start + k]) << np.uint64(56 - 8 * k)
+    return word
 
 
 @kernel
@@ -410,41 +500,45 @@ def min_max_indices_byte_arrays(
 ) -> None:
     """Slots of the least and greatest value that each page refers to (-1: none).
 
-    ``seen`` as above; ``prefixes`` uint64, scratch of one an entry: most comparisons need no more than that.
+    ``seen`` int32 and ``prefixes`` uint64 are scratch of one an entry: most comparisons need no more than a prefix.
     """
     seen[:num_entries] = -1
+    least = np.int32(0)
+    greatest = np.int32(0)
     for k in range(num_entries):
         start = np.int64(offsets[entries[k]])
-        prefixes[k] = _prefix(data, start, np.int64(offsets[entries[k] + 1]) - start)
+        prefix = _prefix(data, start, np.int64(offsets[entries[k] + 1]) - start)
+        prefixes[k] = prefix
+        if prefix <= prefixes[least] and (prefix < prefixes[least] or _less(offsets, data, entries[k], entries[least])):
+            least = np.int32(k)
+        if prefix >= prefixes[greatest] and (
+            prefix > prefixes[greatest] or _less(offsets, data, entries[greatest], entries[k])
+        ):
+            greatest = np.int32(k)
     for page in range(len(value_starts) - 1):
-        least = np.int64(-1)
-        greatest = np.int64(-1)
-        least_prefix = np.uint64(0)
-        greatest_prefix = np.uint64(0)
-        met = 0
         of_page = indices[value_starts[page] : value_starts[page + 1]]
+        minima[page] = -1
+        maxima[page] = -1
+        if len(of_page) == 0:
+            continue
+        if _has_both(of_page, least, greatest):
+            minima[page] = entries[least]
+            maxima[page] = entries[greatest]
+            continue
+        low = prefixes[np.uint64(of_page[0])]
+        high = low
         for i in range(len(of_page)):
-            index = of_page[i]
-            if seen[index] == page:
+            prefix = prefixes[np.uint64(of_page[i])]
+            low = prefix if prefix < low else low
+            high = prefix if prefix > high else high
+        for i in range(len(of_page)):
+            index = np.uint64(of_page[i])
+            prefix = prefixes[index]
+            if (low < prefix) & (prefix < high) or seen[index] == page:
                 continue
             seen[index] = page
-            prefix = prefixes[index]
-            if met == 0:
-                least = entries[index]
-                greatest = least
-                least_prefix = prefix
-                greatest_prefix = prefix
-            else:
-                if prefix <= least_prefix and (prefix < least_prefix or _less(offsets, data, entries[index], least)):
-                    least = entries[index]
-                    least_prefix = prefix
-                if prefix >= greatest_prefix and (
-                    prefix > greatest_prefix or _less(offsets, data, greatest, entries[index])
-                ):
-                    greatest = entries[index]
-                    greatest_prefix = prefix
-            met += 1
-            if met == num_entries:
-                break
-        minima[page] = least
-        maxima[page] = greatest
+            slot = entries[index]
+            if prefix == low and (minima[page] < 0 or _less(offsets, data, slot, minima[page])):
+                minima[page] = slot
+            if prefix == high and (maxima[page] < 0 or _less(offsets, data, maxima[page], slot)):
+                maxima[page] = slot

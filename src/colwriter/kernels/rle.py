@@ -23,9 +23,10 @@ from colwriter.kernels._jit import (
     inlined,
     kernel,
     load_u64,
+    pack_pairs,
     store_u64,
 )
-from colwriter.kernels.bits import ALL, bits_at
+from colwriter.kernels.bits import bits_at
 
 # Bit-packed runs of at most this many groups have a header of one byte, and of two.
 SHORT_GROUPS = 63
@@ -335,20 +336,9 @@ def encode_constant(level: Int, level_starts: Int64s, out: Bytes, out_starts: In
 
 
 @inlined
-def _pair(word: Int, width: Int, field: Int) -> Int:
-    """The two int32 of ``word`` in ``width`` bits each; ``field`` is a mask of ``width`` bits."""
-    return (word & field) | ((word >> (np.uint64(32) - width)) & (field << width))
-
-
-@inlined
 def _store_group(out: Bytes, position: Int, width: Int, a: Int, b: Int, c: Int, d: Int) -> None:
-    """Store eight int32, two a word, in ``width`` (1 to 28) bits each; whole words are stored, so zeros follow."""
-    field = (np.uint64(1) << width) - np.uint64(1)
+    """Store four pairs of values of ``width`` (1 to 28) bits each; whole words are stored, so zeros follow."""
     two = width << np.uint64(1)
-    a = _pair(a, width, field)
-    b = _pair(b, width, field)
-    c = _pair(c, width, field)
-    d = _pair(d, width, field)
     if width <= np.uint64(16):
         a |= b << two
         c |= d << two
@@ -390,8 +380,6 @@ def encode_indices(
     more after them; ``value_starts`` int64[pages + 1]; the other arguments are those of every values encoder (see
     ``kernels.plain``). Returns the end of the last page.
     """
-    data = indices.view(np.uint8)
-    low = np.uint64(0xFFFFFFFF)
     end_of_page = np.int64(0)
     for page in range(len(value_starts) - 1):
         position = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
@@ -399,7 +387,7 @@ def encode_indices(
         of_page = indices[value_starts[page] : value_starts[page + 1]]
         largest = np.int32(0)
         for i in range(len(of_page)):
-            largest |= of_page[i]
+            largest = np.int32(largest | of_page[i])
         bit_width = max(least_width, 64 - count_leading_zeros(np.uint64(largest)))
         least = minimum_run(bit_width)
         value_bytes = (bit_width + 7) // 8
@@ -412,24 +400,14 @@ def encode_indices(
         end = value_starts[page + 1]
         while i < end:
             left = end - i
-            a = load_u64(data, 4 * i)
-            b = load_u64(data, 4 * i + 8)
-            c = load_u64(data, 4 * i + 16)
-            d = load_u64(data, 4 * i + 24)
-            if left < 8:  # what follows the page is not part of it
-                a &= ALL if left > 1 else low
-                b &= ALL if left > 3 else low if left == 3 else np.uint64(0)
-                c &= ALL if left > 5 else low if left == 5 else np.uint64(0)
-                d &= low if left == 7 else np.uint64(0)
-            first = a & low
-            splat = first | (first << np.uint64(32))
-            if ((a ^ splat) | (b ^ splat) | (c ^ splat) | (d ^ splat)) == np.uint64(0) or (left < 8 and groups == 0):
+            a, b, c, d, alike = pack_pairs(indices, i, left, width)
+            if alike == np.uint64(255) or (left < 8 and groups == 0):
                 run = np.int64(1)
                 while run < left and indices[i + run] == indices[i]:
                     run += 1
                 if run >= least or (run == left and groups == 0):
                     position = _close_groups(out, header, position, groups)
-                    position = _write_run(out, position, run, np.int64(first), value_bytes)
+                    position = _write_run(out, position, run, np.int64(indices[i]), value_bytes)
                     header = position
                     position += 1
                     groups = np.int64(0)
