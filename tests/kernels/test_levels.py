@@ -203,16 +203,16 @@ def unpack(data: np.ndarray, width: int, count: int) -> list[int]:
     return (bits * (1 << np.arange(width))).sum(axis=1).tolist()
 
 
-# Runs of eight empty lists, lists of more than 28 elements, and words of 32 and 64 levels take ways of their own.
-@settings(max_examples=300, deadline=None)
+# Lists go by 64; one with the null and empty ones before it is a step of up to 28 levels, or of words of 32 or 64.
+@settings(max_examples=400, deadline=None)
 @given(
-    st.integers(0, 120),
+    st.one_of(st.integers(0, 150), st.sampled_from([63, 64, 65, 127, 128, 129])),
     st.sampled_from([0, 1]),
     st.sampled_from([0, 1]),
     st.booleans(),
     st.booleans(),
-    st.sampled_from([0.0, 0.3, 0.9]),
-    st.sampled_from([3, 27, 28, 29, 40, 150]),
+    st.sampled_from([0.0, 0.3, 0.9, 0.97, 1.0]),
+    st.sampled_from([0, 3, 27, 28, 29, 32, 40, 64, 150]),
     st.sampled_from([np.int32, np.int64]),
     st.integers(0, 2**32),
 )
@@ -229,7 +229,7 @@ def test_packed_list_levels(
 ) -> None:
     rng = np.random.default_rng(seed)
     spans = np.where(rng.random(count) < empty_share, 0, rng.integers(0, longest + 1, count))
-    spans[rng.random(count) < 0.1] = 28
+    spans[rng.random(count) < 0.1 * (empty_share < 0.9)] = 28
     valid = np.where(spans == 0, rng.integers(0, 2, count), 1) if list_nulls and optional else np.ones(count, np.int64)
     total = int(spans.sum())
     elements = rng.integers(0, 2, total) if element_nulls and element_optional else np.ones(total, np.int64)
@@ -273,7 +273,7 @@ def test_packed_list_levels(
     assert row_levels.tolist() == [*rows, levels]
 
 
-@pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [0, 100, 2, 8]])
+@pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [0, 100, 2, 8], [0, 0, 4, 3]])
 def test_wrong_list_offsets_are_a_status(offsets: list[int]) -> None:
     none = np.zeros(0, np.uint8)
     out = np.zeros(100, np.uint8)
@@ -282,6 +282,18 @@ def test_wrong_list_offsets_are_a_status(offsets: list[int]) -> None:
     assert (
         lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy(), rows) == lists.INVALID_OFFSETS
     )
+
+
+def test_offsets_that_go_down_later_are_a_status() -> None:
+    """What comes before does not write past the room for the elements that the first and the last offset span."""
+    none = np.zeros(0, np.uint8)
+    offsets = np.concatenate([np.arange(65) * 100, [10]]).astype(np.int32)
+    out = np.zeros(100, np.uint8)
+    repetition, definition = out[:40], out[40:80]
+    rows = np.zeros(66, np.int64)
+    status = lists.pack_list_levels(none, 0, 1, offsets, 65, 10_000, none, 0, 1, 2, repetition, definition, rows)
+    assert status == lists.INVALID_OFFSETS
+    assert not out[80:].any()
 
 
 def test_hidden_values_are_a_status() -> None:

@@ -135,7 +135,52 @@ def test_pairs(count: int, cuts: list[int], longest: int, seed: int) -> None:
     for page, data in enumerate(encode_pairs(levels, starts)):
         a, b = starts[page], starts[page + 1]
         assert decode(data, 2, b - a) == levels[a:b].tolist()
-        assert len(data) <= (b - a + 7) // 8 * 2 + 2 * ((b - a) // 65_528 + 1)
+        assert len(data) <= (b - a + 7) // 8 * 2 + 2 + (b - a) // 512
+
+
+# Of packed levels: the least runs, 24 and 16; marks that one load shows, 56; groups of one step, in 64 and 120 bits;
+# runs of more marks than two loads show; bit-packed runs of 63 groups and of 8191.
+LENGTHS = sorted(
+    {n + d for n in (8, 16, 24, 32, 56, 64, 80, 104, 112, 120, 128, 136, 504, 512) for d in (-1, 0, 1)}
+    | {65_528, 70_001}
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(LENGTHS), st.booleans()), max_size=12),
+    st.integers(0, 70),
+    st.lists(st.integers(0, 200_000), max_size=3),
+    st.integers(0, 2**32),
+)
+def test_packed_levels_around_constants(
+    stretches: list[tuple[int, bool]], offset: int, cuts: list[int], seed: int
+) -> None:
+    """Runs and random levels by turns, of lengths around constants; a page's bytes depend on nothing beside it."""
+    rng = np.random.default_rng(seed)
+    parts = [np.full(n, rng.integers(0, 4)) if is_run else rng.integers(0, 4, n) for n, is_run in stretches]
+    levels = np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.uint8)
+    starts = page_starts(cuts, len(levels))
+    bits = encode_bitmap(levels & 1, offset, starts)
+    pairs = encode_pairs(levels, starts)
+    for page in range(len(starts) - 1):
+        part = levels[starts[page] : starts[page + 1]]
+        assert decode(bits[page], 1, len(part)) == (part & 1).tolist()
+        assert decode(pairs[page], 2, len(part)) == part.tolist()
+        alone = np.array([0, len(part)])
+        assert encode_bitmap(part & 1, 0, alone) == [bits[page]]
+        assert encode_pairs(part, alone) == [pairs[page]]
+
+
+@pytest.mark.parametrize("length", [1, 2, 23, 24, 25, 79, 80, 81, 135, 136, 137, 20_000])
+@pytest.mark.parametrize("value", [0, 1, 3])
+def test_golden_packed_runs(length: int, value: int) -> None:
+    """A page of one value is one run, however short."""
+    levels = np.full(length, value, np.uint8)
+    header = [length << 1] if length < 64 else [(length << 1) & 127 | 128, (length << 1) >> 7]
+    header = header if length < 8192 else [(length << 1) & 127 | 128, (length >> 6) & 127 | 128, length >> 13]
+    assert encode_pairs(levels, np.array([0, length])) == [bytes([*header, value])]
+    assert encode_bitmap(levels & 1, 3, np.array([0, length])) == [bytes([*header, value & 1])]
 
 
 @settings(max_examples=150, deadline=None)
@@ -154,12 +199,12 @@ def test_levels_and_bitmaps(count: int, width: int, offset: int, cuts: list[int]
     for page, data in enumerate(encode_levels(levels, width, starts)):
         a, b = starts[page], starts[page + 1]
         assert decode(data, width, b - a) == levels[a:b].tolist()
-        assert len(data) <= (b - a + 7) // 8 * width + 2 * ((b - a) // 65_528 + 1)
+        assert len(data) <= (b - a + 7) // 8 * width + 2 + (b - a) // 512
     bits = levels & 1
     for page, data in enumerate(encode_bitmap(bits, offset, starts)):
         a, b = starts[page], starts[page + 1]
         assert decode(data, 1, b - a) == bits[a:b].tolist()
-        assert len(data) <= (b - a + 7) // 8 + 2 * ((b - a) // 65_528 + 1)
+        assert len(data) <= (b - a + 7) // 8 + 2 + (b - a) // 512
 
 
 @settings(max_examples=150, deadline=None)

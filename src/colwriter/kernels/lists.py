@@ -8,36 +8,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, store_u64
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, inlined, kernel, popcount, store_u64
 from colwriter.kernels.bits import ALL, bits_at
 
 # Readable bytes that must follow the last level.
 PADDING = 16
 # Lists of at most this many elements take one step: with up to seven bits that wait, two bits a level fit in a word.
 SHORT = 28
+NONE = np.uint64(0)
+ONE = np.uint64(1)
 HIDDEN_VALUES = -1
 INVALID_OFFSETS = -2
 
 
 @inlined
-def _append(out: Bytes, to: Int, pending: Int, filled: Int, word: Int, count: Int) -> tuple[Int, Int, Int]:
-    """Append the low ``count`` (1 to 64) bits of ``word``, the others being zero; returns (to, pending, filled)."""
-    pending |= word << np.uint64(filled)
-    filled += count
-    if filled >= 64:
-        store_u64(out, to, pending)
-        to += 8
-        filled -= 64
-        pending = (word >> np.uint64(1)) >> np.uint64(count - filled - 1)
-    return to, pending, filled
+def _flush(out: Bytes, to: Int, pending: Int, filled: Int, inverted: Int) -> tuple[Int, Int, Int]:
+    """Store ``filled`` (at most 63) pending bits, and keep those of the last byte that is not full.
 
-
-@inlined
-def _flush(out: Bytes, to: Int, pending: Int, filled: Int) -> tuple[Int, Int, Int]:
-    """Store ``filled`` (at most 63) pending bits, and keep those of the last byte that is not full."""
-    store_u64(out, to, pending)
-    whole = filled >> 3
-    return to + whole, pending >> np.uint64(8 * whole), filled & 7
+    They are stored as they are, or all ``inverted``.
+    """
+    store_u64(out, to, pending ^ inverted)
+    return to + (filled >> 3), pending >> np.uint64(filled & 56), filled & 7
 
 
 @inlined
@@ -53,8 +44,8 @@ def _interleave(bits: Int) -> Int:
 
 @inlined
 def _low(count: Int) -> Int:
-    """A mask of the ``count`` (1 to 64) lowest bits."""
-    return ALL >> np.uint64(64 - count)
+    """A mask of the ``count`` (0 to 63) lowest bits."""
+    return (ONE << np.uint64(count)) - ONE
 
 
 @kernel
@@ -80,107 +71,118 @@ def pack_list_levels(
     ``optional`` and ``element_optional``: 0 or 1, what the list and its element add to definition levels if they are
     not null. An empty bitmap means that all are valid. ``repetition`` takes one bit a level, ``definition`` ``width``
     (1 or 2); both need room for ``PADDING`` bytes more.
+
+    64 lists at a time: which of them have elements is found by vectors, and so are the places of their levels. Then a
+    step takes the null and empty lists up to the next one that has elements, and that list.
     """
-    null_element = np.uint64(optional + 1)
-    valid_element = np.uint64(optional + 1 + element_optional)
-    fives = np.uint64(0x5555555555555555) if width == 2 else ALL
-    all_null = null_element * fives if width == 2 else np.uint64(0)
+    if count == 0:
+        row_levels[0] = 0
+        return np.int64(0)
+    every = np.uint64(0x5555555555555555) if width == 2 else ALL
     # Without a bitmap all elements are valid; with one, a set bit turns the level of a null into that of a value.
-    change = null_element ^ valid_element
-    constant = valid_element * fives if width == 2 else ALL
-    a_word = 64 // width
+    # Levels of null and empty lists are the bits of their validity: none is set where ``change`` is not 1.
     from_bits = element_optional == 1 and len(element_validity) > 0
-    last_bit = max(8 * np.int64(len(element_validity)) - 1, 0)
+    change = np.uint64(1 if optional else 3)
+    unchanged = np.uint64(optional + 1 if from_bits else optional + 1 + element_optional) * every
+    a_word = 64 // width
+    limit = min(np.int64(offsets[count]), num_elements)
+    if np.int64(offsets[0]) < 0:
+        return INVALID_OFFSETS
+    # Elements after the first of a list are by far the most frequent: bits that wait are the zeros between them.
+    repetition[:] = 255
     r_to = np.int64(0)
-    r_pending = np.uint64(0)
+    zeros = np.uint64(0)
     r_filled = np.int64(0)
     d_to = np.int64(0)
-    d_pending = np.uint64(0)
+    pending = np.uint64(0)
     d_filled = np.int64(0)
     levels = np.int64(0)
-    i = np.int64(0)
-    while i < count:  # at most seven bits wait here
-        start = np.int64(offsets[i])
-        stop = np.int64(offsets[i + 1])
-        span = stop - start
-        if span < 0 or start < 0 or stop > num_elements:
+    for block in range(0, count, 64):
+        n = min(count - block, 64)
+        starts = offsets[block : block + n]
+        stops = offsets[block + 1 : block + 1 + n]
+        full = np.uint64(0)
+        decreasing = False
+        for j in range(n):
+            full |= np.uint64(stops[j] != starts[j]) << np.uint64(j)
+            decreasing |= stops[j] < starts[j]
+        first = np.int64(starts[0])
+        stop = np.int64(stops[n - 1])
+        if decreasing or stop > limit:
             return INVALID_OFFSETS
-        if span == 0 and i + 8 < count and np.int64(offsets[i + 8]) == stop:
-            # Many null and empty lists that follow one another: all of repetition level 0.
-            most = min(count - i, a_word)
-            k = 1
-            while k < most and np.int64(offsets[i + k + 1]) == stop:
-                k += 1
-            word = np.uint64(0)
-            if optional:
-                word = _low(k)
-                if len(validity) > 0:
-                    word &= bits_at(validity, bit_offset + i)
-                if width == 2:
-                    word = _interleave(word)
-            r_to, r_pending, r_filled = _append(repetition, r_to, r_pending, r_filled, np.uint64(0), k)
-            r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled)
-            d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, k * width)
-            d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled)
-            of_run = row_levels[i : i + k]  # a slice has no negative index: the loop vectorises
-            for j in range(len(of_run)):
-                of_run[j] = levels + j
-            levels += k
-            i += k
-            continue
-        row_levels[i] = levels
-        valid = np.uint64(optional)
+        empty = ~full
+        rows = row_levels[block : block + n]
+        for j in range(n):
+            rows[j] = levels - first + np.int64(starts[j]) + popcount(empty & ((ONE << np.uint64(j)) - ONE))
+        levels = levels - first + stop + popcount(empty << np.uint64(64 - n))
+        valid = ALL
         if len(validity) > 0:
-            bit = bit_offset + i
-            valid = np.uint64((validity[bit >> 3] >> np.uint8(bit & 7)) & np.uint8(1))
-            if valid == np.uint64(0) and span > 0:
+            valid = bits_at(validity, bit_offset + block)
+            if full & ~valid != np.uint64(0):
                 return HIDDEN_VALUES
-        if span <= SHORT:
-            # One word for each kind of levels, without a branch on the length: short lists have none to foresee.
-            n: Int = max(span, 1)
-            word = constant
-            if from_bits:
-                elements = _interleave(bits_at(element_validity, min(element_bit_offset + start, last_bit)))
-                word = all_null ^ (elements * change)
-            word = word & _low(n * width) if span > 0 else valid
-            r_pending |= (_low(n) ^ np.uint64(1)) << np.uint64(r_filled)
-            r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled + n)
-            d_pending |= word << np.uint64(d_filled)
-            d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled + n * width)
-            levels += n
+        if optional == 0:
+            valid = np.uint64(0)
+        i = np.int64(0)
+        while i < n:  # at most seven bits wait here
+            gap = count_trailing_zeros(full >> np.uint64(i))
+            of_gap = valid >> np.uint64(i)
+            i += gap
+            start = first
+            span = np.int64(0)
+            if i < n:
+                start = np.int64(starts[np.uint64(i)])  # not to be tested for an index that counts from the end
+                span = np.int64(stops[np.uint64(i)]) - start
+            else:
+                gap -= i - n
             i += 1
-            continue
-        first = ALL ^ np.uint64(1)
-        shift = np.uint64(r_filled)
-        for _ in range(span >> 6):
-            store_u64(repetition, r_to, r_pending | (first << shift))
-            r_pending = (first >> np.uint64(1)) >> (np.uint64(63) - shift)
-            r_to += 8
-            first = ALL
-        rest = span & 63
-        if rest > 0:
-            r_to, r_pending, r_filled = _append(repetition, r_to, r_pending, r_filled, first & _low(rest), rest)
-        shift = np.uint64(d_filled)
-        word = constant
-        at = element_bit_offset + start
-        for _ in range(span // a_word):
+            bits = NONE
+            if gap + span <= SHORT:
+                # One word, without a branch on the length: short lists have none to foresee.
+                if from_bits:
+                    bits = bits_at(element_validity, element_bit_offset + start) & _low(span)
+                bits = (of_gap & _low(gap)) | (bits << np.uint64(gap))
+                word = (unchanged & _low(span * width)) << np.uint64(gap * width)
+                zeros |= _low(gap + min(span, 1)) << np.uint64(r_filled)
+                r_to, zeros, r_filled = _flush(repetition, r_to, zeros, r_filled + gap + span, ALL)
+                pending |= (word ^ (_interleave(bits) * change)) << np.uint64(d_filled)
+                d_to, pending, d_filled = _flush(definition, d_to, pending, d_filled + (gap + span) * width, NONE)
+                continue
+            while gap > 0:
+                part = min(gap, SHORT)
+                zeros |= _low(part) << np.uint64(r_filled)
+                r_to, zeros, r_filled = _flush(repetition, r_to, zeros, r_filled + part, ALL)
+                pending |= _interleave(of_gap & _low(part)) << np.uint64(d_filled)
+                d_to, pending, d_filled = _flush(definition, d_to, pending, d_filled + part * width, NONE)
+                of_gap >>= np.uint64(SHORT)
+                gap -= part
+            if span == 0:
+                continue
+            zeros |= ONE << np.uint64(r_filled)
+            store_u64(repetition, r_to, ~zeros)
+            r_filled += span
+            r_to += r_filled >> 3
+            whole: Int = min(r_filled & -8, 63)
+            zeros >>= np.uint64(whole)
+            r_filled &= 7
+            # A word from the byte that is not full on, and then whole ones: each is that of its elements, not shifted.
+            at = element_bit_offset + start
             if from_bits:
-                word = all_null ^ (_interleave(bits_at(element_validity, at)) * change)
+                bits = bits_at(element_validity, at)
+            word = pending | ((unchanged ^ (_interleave(bits) * change)) << np.uint64(d_filled))
+            store_u64(definition, d_to, word)
+            at -= d_filled >> (width - 1)
+            d_filled += span * width
+            for _ in range(d_filled >> 6):
+                d_to += 8
                 at += a_word
-            store_u64(definition, d_to, d_pending | (word << shift))
-            d_pending = (word >> np.uint64(1)) >> (np.uint64(63) - shift)
-            d_to += 8
-        rest = span % a_word
-        if rest > 0:
-            if from_bits:
-                word = all_null ^ (_interleave(bits_at(element_validity, at)) * change)
-            word &= _low(rest * width)
-            d_to, d_pending, d_filled = _append(definition, d_to, d_pending, d_filled, word, rest * width)
-        r_to, r_pending, r_filled = _flush(repetition, r_to, r_pending, r_filled)
-        d_to, d_pending, d_filled = _flush(definition, d_to, d_pending, d_filled)
-        levels += span
-        i += 1
-    store_u64(repetition, r_to, r_pending)
-    store_u64(definition, d_to, d_pending)
+                if from_bits:
+                    bits = bits_at(element_validity, at)
+                word = unchanged ^ (_interleave(bits) * change)
+                store_u64(definition, d_to, word)
+            d_to += (d_filled & 56) >> 3
+            pending = (word >> np.uint64(d_filled & 56)) & _low(d_filled & 7)
+            d_filled &= 7
+    store_u64(repetition, r_to, ~zeros)
+    store_u64(definition, d_to, pending)
     row_levels[count] = levels
     return levels

@@ -26,7 +26,7 @@ from colwriter.kernels._jit import (
     pack_pairs,
     store_u64,
 )
-from colwriter.kernels.bits import bits_at
+from colwriter.kernels.bits import ALL, bits_at
 
 # Bit-packed runs of at most this many groups have a header of one byte, and of two.
 SHORT_GROUPS = 63
@@ -35,6 +35,9 @@ MAX_GROUPS = 8191
 PAGE_SLACK = 64
 # 64-bit words are loaded at any bit of a level array: readable bytes that must follow its last level.
 LEVEL_PADDING = 16
+# Bytes that encoded packed levels may be ahead of their own bits: headers, a run, and a store of a whole word.
+MARKS_AHEAD = 32
+ONE = np.uint64(1)
 # Eight indices are loaded at once: int32 that must follow the last one.
 INDEX_PADDING = 8
 
@@ -56,36 +59,31 @@ def minimum_run(bit_width: Int) -> Int:
 
 @inlined
 def _write_run(out: Bytes, position: Int, length: Int, value: Int, value_bytes: Int) -> Int:
-    """Store a repeated run; returns the position after it."""
-    header = length << 1
-    while header >= 1 << 14:
-        out[position] = np.uint8((header & 127) | 128)
-        header >>= 7
+    """Store a repeated run, of a value of up to four bytes; returns the position after it. Eight bytes are stored."""
+    header = np.uint64(length << 1)
+    while header >= np.uint64(1 << 14):
+        out[position] = np.uint8((header & np.uint64(127)) | np.uint64(128))
+        header >>= np.uint64(7)
         position += 1
     # One byte or two, without a branch: the lengths of runs are not to be foreseen.
-    long = np.int64(header >= 128)
-    out[position] = np.uint8((header & 127) | (long << 7))
-    out[position + 1] = np.uint8(header >> 7)
-    position += 1 + long
-    for _ in range(value_bytes):
-        out[position] = np.uint8(value & 255)
-        value >>= 8
-        position += 1
-    return position
+    long = np.int64(header >= np.uint64(128))
+    shift = np.uint64(8 + 8 * long)
+    header = (header & np.uint64(127)) | np.uint64(long << 7) | ((header >> np.uint64(7)) << np.uint64(8))
+    store_u64(out, position, header | (np.uint64(value) << shift))
+    return position + 1 + long + value_bytes
 
 
 @inlined
 def _close_groups(out: Bytes, header: Int, position: Int, groups: Int) -> Int:
     """Store the header of ``groups`` groups that end at ``position``; returns the new end, where there are none."""
-    if groups == 0:
-        return header
     value = (groups << 1) | 1
-    if groups <= SHORT_GROUPS:
-        out[header] = np.uint8(value)
+    first = np.uint64(header)  # a negative index would count from the end, and to look for it takes longer
+    if groups > SHORT_GROUPS:
+        out[first] = np.uint8((value & 127) | 128)
+        out[first + ONE] = np.uint8(value >> 7)
         return position
-    out[header] = np.uint8((value & 127) | 128)
-    out[header + 1] = np.uint8(value >> 7)
-    return position
+    out[first] = np.uint8(value)
+    return position if groups > 0 else header
 
 
 @inlined
@@ -104,156 +102,171 @@ def _room_for_groups(out: Bytes, header: Int, position: Int, groups: Int) -> tup
 
 
 @inlined
-def _repeats(bitmap: Bytes, bit: Int, end: Int, value: Int) -> Int:
-    """How many bits from ``bit`` on, but not past ``end``, equal ``value`` (all ones or all zeros)."""
-    start = bit
-    while bit < end:
-        run = count_trailing_zeros(bits_at(bitmap, bit) ^ value)
-        bit += run
-        if run < 64:
-            break
-    return min(bit, end) - start
+def _breaks(word: Int, after: Int, w: Int, seven: Int) -> Int:
+    """Where not ``minimum_run(w)`` equal levels of ``w`` (1 or 2) bits start in ``word``; ``seven`` is 7 times ``w``.
 
-
-@inlined
-def _runs_of_24(word: Int) -> Int:
-    """Where 24 ones start in ``word``, all of them in it."""
-    word &= word >> np.uint64(1)
-    word &= word >> np.uint64(2)
-    word &= word >> np.uint64(4)
-    return word & (word >> np.uint64(8)) & (word >> np.uint64(16))
+    ``after`` are the bits that follow those of ``word``, 32 at least. Of two-bit levels the even places count.
+    """
+    full = np.uint64(64)
+    differs = word ^ ((word >> w) | (after << (full - w)))
+    after ^= after >> w
+    # Of 24 equal bits 23 equal the next one, of 16 equal pairs 30 bits equal the next but one: 1 + 1 + 2 + 4 + 8 + 7 w.
+    for k in (1, 2, 4, 8):
+        by = np.uint64(k)
+        differs |= (differs >> by) | (after << (full - by))
+        after |= after >> by
+    return differs | (differs >> seven) | (after << (full - seven))
 
 
 @kernel
+def _encode_packed(
+    data: Bytes, bit_offset: Int, width: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s
+) -> Int:
+    """Encode levels of ``width`` (1 or 2) bits, the first at ``bit_offset`` of ``data``; lengths are in bits here.
+
+    Where no run can start is found for a whole page first, by vectors, and marked in the end of the room that the page
+    has in ``out``: encoded levels are at most headers ahead of their own bits (``MARKS_AHEAD``), and so never reach
+    marks that are still to be read. Then each step takes the groups of up to 128 bits, and the repeated run after them
+    if there is one. Neither that nor their lengths decide a branch, for on random data none of them is to be foreseen.
+    """
+    w = np.uint64(width)
+    seven = np.uint64(7 * width)
+    field = (ONE << w) - ONE
+    every = ALL // field
+    group = 8 * width
+    group_starts = ALL // ((ONE << np.uint64(group)) - ONE)
+    last_group = ONE << np.uint64(64 - group)
+    least = minimum_run(width) * width
+    position = np.int64(0)
+    for page in range(len(level_starts) - 1):
+        out_starts[page] = position
+        start = bit_offset + level_starts[page] * width
+        count = level_starts[page + 1] - level_starts[page]
+        marks = position + (count >> 6) + MARKS_AHEAD
+        possible = max(count * width - least + 1, 0)
+        words = (possible + 63) >> 6
+        byte = start >> 3
+        shift = np.uint64(start & 7)
+        # Words of which 16 bytes can be loaded: this loop vectorises.
+        whole = min(max((len(data) - byte - 8) >> 3, 0), words)
+        for j in range(whole):
+            word = load_u64(data, byte + 8 * j)
+            after = load_u64(data, byte + 8 * j + 8)
+            word = (word >> shift) | ((after << ONE) << (np.uint64(63) - shift))
+            store_u64(out, marks + 8 * j, _breaks(word, after >> shift, w, seven))
+        after = np.uint64(0)
+        for j in range(words, whole - 1, -1):
+            word = bits_at(data, start + 64 * j)
+            store_u64(out, marks + 8 * j, _breaks(word, after, w, seven))
+            after = word
+        # Nor where too little of the page is left.
+        last = marks + (possible >> 3)
+        store_u64(out, last, np.uint64(out[last]) | (ALL << np.uint64(possible & 7)))
+        store_u64(out, last + 8, ALL)
+
+        header = position
+        position += 1
+        groups = np.int64(0)
+        mark = 8 * marks  # the one of the next level, as a bit of ``out``
+        to_data = start - mark
+        end = mark + count * width
+        while mark < end:
+            byte = (mark + to_data) >> 3
+            shift = np.uint64((mark + to_data) & 7)
+            word = np.uint64(0)
+            word2 = np.uint64(0)
+            if byte + 16 <= len(data):
+                word = load_u64(data, byte)
+                word2 = load_u64(data, byte + 8)
+            else:
+                for k in range(len(data) - 1, byte - 1, -1):
+                    word2 = (word2 << np.uint64(8)) | (word >> np.uint64(56))
+                    word = (word << np.uint64(8)) | np.uint64(data[k])
+            word = (word >> shift) | ((word2 << ONE) << (np.uint64(63) - shift))
+            word2 >>= shift
+            # A load shows 57 marks at least, and so all those where groups start.
+            at = mark >> 3
+            shift = np.uint64(mark & 7)
+            literal = count_trailing_zeros(~(load_u64(out, at) >> shift) & group_starts)
+            literal2 = count_trailing_zeros((~(load_u64(out, at + 8) >> shift) & group_starts) | last_group)
+            literal += literal2 if literal == 64 else np.int64(0)
+            run = mark + literal
+            at = run >> 3
+            shift = np.uint64(run & 7)
+            ones = count_trailing_zeros(load_u64(out, at) >> shift)
+            if ones >= 56:
+                more = np.int64(56)
+                ones = np.int64(0)
+                while more >= 56:
+                    ones += 56
+                    at = (run + ones) >> 3
+                    more = count_trailing_zeros(load_u64(out, at) >> shift)
+                ones += more
+            length = ((ones + least - 1) & -width) if ones > 0 else np.int64(0)
+            if run >= end:
+                run = end
+                literal = end - mark
+                length = np.int64(0)
+                if literal < 64:
+                    word &= (ONE << np.uint64(literal)) - ONE
+                else:
+                    word2 &= (ONE << np.uint64(literal - 64)) - ONE
+                repeated = (word & field) * every
+                if groups == 0 and literal < least and ((word ^ repeated) << np.uint64(64 - literal)) == np.uint64(0):
+                    run = mark
+                    length = literal
+                    literal = np.int64(0)
+            added = (literal + group - 1) >> (width + 2)
+            if groups + added > SHORT_GROUPS:
+                if groups <= SHORT_GROUPS:  # two bytes for the header: the groups behind it move up
+                    moved = load_u64(out, header + 1)
+                    for k in range(header + 2, position + 1, 8):
+                        next_moved = load_u64(out, k + 7)
+                        store_u64(out, k, moved)
+                        moved = next_moved
+                    position += 1
+                elif groups + added > MAX_GROUPS:
+                    header = _close_groups(out, header, position, groups)
+                    position = header + 1
+                    groups = np.int64(0)
+            store_u64(out, position, word)
+            store_u64(out, position + 8, word2)
+            position += added * width
+            groups += added
+            # The run, after all, where there is none: what is stored lies behind ``position``.
+            value_bit = np.uint64(min(run, end - width) + to_data)
+            value = (np.uint64(data[value_bit >> np.uint64(3)]) >> (value_bit & np.uint64(7))) & field
+            closed = _close_groups(out, header, position, groups)
+            closed = _write_run(out, closed, length >> (width - 1), value, np.int64(1))
+            found = np.int64(length > 0)
+            header += (closed - header) * found
+            position += (closed + 1 - position) * found
+            groups *= 1 - found
+            mark = run + length
+        position = _close_groups(out, header, position, groups)
+    out_starts[len(level_starts) - 1] = position
+    return position
+
+
 def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
     """Encode the definition levels of an optional flat column, which are the bits of its validity bitmap.
 
     ``level_starts`` int64[pages + 1]: first level of each page; level i is bit ``bit_offset + i``.
     ``out_starts`` int64[pages + 1] takes where each page's bytes start in ``out``. Returns the bytes written.
-
-    Up to five groups are stored at once, as many as come before the next repeated run (24 is ``minimum_run(1)``).
     """
-    position = np.int64(0)
-    for page in range(len(level_starts) - 1):
-        out_starts[page] = position
-        bit = bit_offset + level_starts[page]
-        end = bit_offset + level_starts[page + 1]
-        header = position
-        position += 1
-        groups = np.int64(0)
-        while bit < end:
-            left = end - bit
-            word = bits_at(bitmap, bit)
-            value = np.uint64(0) - (word & np.uint64(1))
-            run = min(count_trailing_zeros(word ^ value), left)
-            if run >= 24 or (run == left and groups == 0):
-                if run == 64:
-                    run += _repeats(bitmap, bit + run, end, value)
-                position = _close_groups(out, header, position, groups)
-                position = _write_run(out, position, run, np.int64(value & np.uint64(1)), np.int64(1))
-                header = position
-                position += 1
-                groups = np.int64(0)
-                bit += run
-                continue
-            # A run that starts in group k is seen whole if it starts at bit 40 or before.
-            starts = (_runs_of_24(word) | _runs_of_24(~word)) & np.uint64(0x0000010101010100)
-            position, room = _room_for_groups(out, header, position, groups)
-            count = min(count_trailing_zeros(starts | np.uint64(1 << 48)) >> 3, room)
-            if left < 8 * count:
-                count = (left + 7) >> 3
-                if left < 8 * count:
-                    word &= (np.uint64(1) << np.uint64(left)) - np.uint64(1)
-            store_u64(out, position, word)
-            position += count
-            groups += count
-            bit += 8 * count
-            if groups == MAX_GROUPS:
-                position = _close_groups(out, header, position, groups)
-                header = position
-                position += 1
-                groups = np.int64(0)
-        position = _close_groups(out, header, position, groups)
-    out_starts[len(level_starts) - 1] = position
-    return position
+    return _encode_packed(bitmap, bit_offset, 1, level_starts, out, out_starts)
 
 
-@inlined
-def _repeated_pairs(pairs: Bytes, level: Int, end: Int, value: Int) -> Int:
-    """How many two-bit levels from ``level`` on, but not past ``end``, are those of ``value``, a word of one level."""
-    start = level
-    while level < end:
-        run = count_trailing_zeros(bits_at(pairs, 2 * level) ^ value) >> 1
-        level += run
-        if run < 32:
-            break
-    return min(level, end) - start
-
-
-@kernel
 def encode_pairs(pairs: Bytes, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
-    """Encode levels packed in two bits each; as ``encode_bitmap``, for whole bytes of ``pairs``.
-
-    Up to three groups are stored at once, as many as come before the next repeated run (16 is ``minimum_run(2)``).
-    """
-    even = np.uint64(0x5555555555555555)
-    position = np.int64(0)
-    for page in range(len(level_starts) - 1):
-        out_starts[page] = position
-        level = level_starts[page]
-        end = level_starts[page + 1]
-        header = position
-        position += 1
-        groups = np.int64(0)
-        while level < end:
-            left = end - level
-            word = bits_at(pairs, 2 * level)
-            value = (word & np.uint64(3)) * even
-            run = min(count_trailing_zeros(word ^ value) >> 1, left)
-            if run >= 16 or (run == left and groups == 0):
-                if run == 32:
-                    run += _repeated_pairs(pairs, level + run, end, value)
-                position = _close_groups(out, header, position, groups)
-                position = _write_run(out, position, run, np.int64(word & np.uint64(3)), np.int64(1))
-                header = position
-                position += 1
-                groups = np.int64(0)
-                level += run
-                continue
-            # same: bit 2k says that levels k and k + 1 are equal; a run of 16 is 15 of them.
-            same = ~(word ^ (word >> np.uint64(2)))
-            same &= (same >> np.uint64(1)) & (even >> np.uint64(2))
-            same &= same >> np.uint64(2)
-            same &= same >> np.uint64(4)
-            same &= same >> np.uint64(8)
-            same &= same >> np.uint64(14)
-            # A run that starts in group k is seen whole if it starts at level 16, bit 32, or before.
-            starts = (same & np.uint64(0x0000000100010000)) | np.uint64(1 << 48)
-            position, room = _room_for_groups(out, header, position, groups)
-            count = min(count_trailing_zeros(starts) >> 4, room)
-            if left < 8 * count:
-                count = (left + 7) >> 3
-                if left < 8 * count:
-                    word &= (np.uint64(1) << np.uint64(2 * left)) - np.uint64(1)
-            store_u64(out, position, word)
-            position += 2 * count
-            groups += count
-            level += 8 * count
-            if groups == MAX_GROUPS:
-                position = _close_groups(out, header, position, groups)
-                header = position
-                position += 1
-                groups = np.int64(0)
-        position = _close_groups(out, header, position, groups)
-    out_starts[len(level_starts) - 1] = position
-    return position
+    """Encode levels packed in two bits each; as ``encode_bitmap``, for whole bytes of ``pairs``."""
+    return _encode_packed(pairs, 0, 2, level_starts, out, out_starts)
 
 
 @inlined
 def _pack_masks(bit_width: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
     """Masks and shifts of the three steps that pack eight bytes of ``bit_width`` bits each, lane by lane."""
     w = np.uint64(bit_width)
-    one = np.uint64(1)
+    one = ONE
     field = (one << w) - one
     pair = (one << (w + w)) - one
     quad = (one << (np.uint64(4) * w)) - one
@@ -298,14 +311,14 @@ def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Byte
                 run = min(run, left)
                 if run >= least or (run == left and groups == 0):
                     position = _close_groups(out, header, position, groups)
-                    position = _write_run(out, position, run, np.int64(word & np.uint64(255)), np.int64(1))
+                    position = _write_run(out, position, run, word & np.uint64(255), np.int64(1))
                     header = position
                     position += 1
                     groups = np.int64(0)
                     i += run
                     continue
             if left < 8:
-                word &= (np.uint64(1) << np.uint64(8 * left)) - np.uint64(1)
+                word &= (ONE << np.uint64(8 * left)) - ONE
             position, _ = _room_for_groups(out, header, position, groups)
             word = (word & low1) | ((word >> shift1) & high1)
             word = (word & low2) | ((word >> shift2) & high2)
@@ -330,7 +343,7 @@ def encode_constant(level: Int, level_starts: Int64s, out: Bytes, out_starts: In
     position = np.int64(0)
     for page in range(len(level_starts) - 1):
         out_starts[page] = position
-        position = _write_run(out, position, level_starts[page + 1] - level_starts[page], level, np.int64(1))
+        position = _write_run(out, position, level_starts[page + 1] - level_starts[page], np.uint64(level), np.int64(1))
     out_starts[len(level_starts) - 1] = position
     return position
 
@@ -338,14 +351,14 @@ def encode_constant(level: Int, level_starts: Int64s, out: Bytes, out_starts: In
 @inlined
 def _store_group(out: Bytes, position: Int, width: Int, a: Int, b: Int, c: Int, d: Int) -> None:
     """Store four pairs of values of ``width`` (1 to 28) bits each; whole words are stored, so zeros follow."""
-    two = width << np.uint64(1)
+    two = width << ONE
     if width <= np.uint64(16):
         a |= b << two
         c |= d << two
         store_u64(out, position, a)
         store_u64(out, position + 8, np.uint64(0))
         # Four odd widths end in the middle of a byte, whose other half is stored again.
-        half = np.uint64(4) * (width & np.uint64(1))
+        half = np.uint64(4) * (width & ONE)
         bits = np.uint64(4) * width - half
         c = (c << half) | ((a >> bits) & np.uint64(15) if half else np.uint64(0))
         store_u64(out, position + np.int64(bits >> np.uint64(3)), c)
@@ -407,7 +420,7 @@ def encode_indices(
                     run += 1
                 if run >= least or (run == left and groups == 0):
                     position = _close_groups(out, header, position, groups)
-                    position = _write_run(out, position, run, np.int64(indices[i]), value_bytes)
+                    position = _write_run(out, position, run, np.uint64(indices[i]), value_bytes)
                     header = position
                     position += 1
                     groups = np.int64(0)
