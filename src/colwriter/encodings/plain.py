@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import ALIGNMENT, Arena
+from colwriter.buffers import frozen
 from colwriter.errors import InvalidDataError
 from colwriter.levels import LeafColumn
 from colwriter.metadata import Encoding, Type
 from colwriter.pages import EncodedValues, Lead, Pages
 
-__all__ = ["encode", "invalid_offsets", "value_bits"]
+__all__ = ["encode", "invalid_offsets", "valid_values", "value_bits"]
 
 
 def value_bits(leaf: LeafColumn) -> int:
@@ -34,6 +38,22 @@ def encode(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Aren
     if bounds:
         kernels.plain.min_max_fixed(typed, starts // width, ends // width, minima, maxima)
     return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], None)
+
+
+def valid_values(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The values of the pages with no nulls between them, and where those of each page start, for other encodings.
+
+    Without nulls they are used where they lie. Both arrays cannot be written to.
+    """
+    if len(leaf.validity) == 0:
+        return leaf.values, pages.slots
+    width = int(leaf.values.itemsize)
+    starts, ends, lead = np.zeros((3, len(pages)), np.int64)
+    values = arena.take(pages.total(3) + kernels.plain.OUT_PADDING, leaf.values.dtype)
+    kernels.plain.encode_fixed(
+        leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead, width, values, starts, ends
+    )
+    return frozen(values), pages.values - pages.values[0]
 
 
 def _byte_arrays(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:

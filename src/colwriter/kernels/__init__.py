@@ -7,14 +7,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 MODULES = (
-    *("bits", "bounds", "compact", "dictionary", "framing", "histogram", "lists", "pagination", "plain", "rle"),
-    "shredding",
+    *("bits", "bounds", "byte_stream_split", "compact", "delta", "dictionary", "framing", "histogram", "lists"),
+    *("pagination", "plain", "rle", "shredding"),
 )
 
 if TYPE_CHECKING:
     from colwriter.kernels import bits as bits
     from colwriter.kernels import bounds as bounds
+    from colwriter.kernels import byte_stream_split as byte_stream_split
     from colwriter.kernels import compact as compact
+    from colwriter.kernels import delta as delta
     from colwriter.kernels import dictionary as dictionary
     from colwriter.kernels import framing as framing
     from colwriter.kernels import histogram as histogram
