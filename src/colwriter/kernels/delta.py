@@ -17,12 +17,11 @@ from colwriter.kernels._jit import (
     count_trailing_zeros,
     inlined,
     kernel,
-    load_u64,
     store_u64,
 )
 from colwriter.kernels.bits import ALL, valid_slots
 from colwriter.kernels.compact import MAX_VARINT, varint, zigzag
-from colwriter.kernels.plain import INVALID_OFFSETS, extremes, shared_prefix
+from colwriter.kernels.plain import INVALID_OFFSETS, copy_value, extremes, shared_prefix
 
 # Values of a block and of its parts, as in most writers; some readers know no other.
 BLOCK = 128
@@ -274,18 +273,8 @@ def encode_byte_arrays(
             position += total
         else:
             for i in range(num_values):
-                start = places[i]
-                length = np.int64(suffixes[i])
-                if length <= 16 and start + 16 <= size:
-                    store_u64(out, position, load_u64(data, start))
-                    store_u64(out, position + 8, load_u64(data, start + 8))
-                elif start + length + 8 <= size:
-                    for k in range(0, length, 8):
-                        store_u64(out, position + k, load_u64(data, start + k))
-                else:
-                    for k in range(length):
-                        out[position + k] = data[start + k]
-                position += length
+                copy_value(data, places[i], np.int64(suffixes[i]), out, position)
+                position += suffixes[i]
         ends[page] = position
         minima[page] = least
         maxima[page] = greatest

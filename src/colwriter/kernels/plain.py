@@ -143,15 +143,30 @@ def shared_prefix(data: Bytes, a: Int, b: Int, limit: Int) -> Int:
     last = max(a, b)
     while shared < limit:
         if last + shared + 8 <= len(data):
-            same = count_trailing_zeros(load_u64(data, a + shared) ^ load_u64(data, b + shared)) >> 3
-            shared += same
-            if same < 8:
+            differs = load_u64(data, a + shared) ^ load_u64(data, b + shared)
+            if differs != np.uint64(0):
+                shared += count_trailing_zeros(differs) >> 3
                 break
+            shared += 8  # a constant, so that the next load does not wait for this one
         elif data[a + shared] == data[b + shared]:
             shared += 1
         else:
             break
     return min(shared, limit)
+
+
+@inlined
+def copy_value(data: Bytes, start: Int, length: Int, out: Bytes, position: Int) -> None:
+    """Copy a value; up to seven bytes past its end, or any up to the 32nd, may be written besides."""
+    if length <= 32 and start + 32 <= len(data):  # most are: their lengths are not to be foreseen
+        for k in range(0, 32, 8):
+            store_u64(out, position + k, load_u64(data, start + k))
+    elif start + length + 8 <= len(data):
+        for k in range(0, length, 8):
+            store_u64(out, position + k, load_u64(data, start + k))
+    else:
+        for k in range(length):
+            out[position + k] = data[start + k]
 
 
 @inlined
@@ -180,16 +195,14 @@ def extremes(
     prefix = _prefix(data, start, length)
     if least < 0:
         return at, at, prefix, prefix
-    if prefix <= least_prefix:
-        b = np.int64(offsets[least])
-        if prefix < least_prefix or _less(data, start, length, b, np.int64(offsets[least + 1]) - b):
-            least = at
-            least_prefix = prefix
     if prefix >= greatest_prefix:
         b = np.int64(offsets[greatest])
         if prefix > greatest_prefix or _less(data, b, np.int64(offsets[greatest + 1]) - b, start, length):
-            greatest = at
-            greatest_prefix = prefix
+            return least, at, least_prefix, prefix
+    if prefix <= least_prefix:
+        b = np.int64(offsets[least])
+        if prefix < least_prefix or _less(data, start, length, b, np.int64(offsets[least + 1]) - b):
+            return at, greatest, prefix, greatest_prefix
     return least, greatest, least_prefix, greatest_prefix
 
 
@@ -244,15 +257,7 @@ def encode_byte_arrays(
                 before = stop
                 store_u32(out, position, np.uint32(length))
                 position += 4
-                if length <= 16 and start + 16 <= size:
-                    store_u64(out, position, load_u64(data, start))
-                    store_u64(out, position + 8, load_u64(data, start + 8))
-                elif stop + 8 <= size:
-                    for k in range(0, length, 8):
-                        store_u64(out, position + k, load_u64(data, start + k))
-                else:
-                    for k in range(length):
-                        out[position + k] = data[start + k]
+                copy_value(data, start, length, out, position)
                 position += length
                 if bounds:
                     least, greatest, least_prefix, greatest_prefix = extremes(
