@@ -51,7 +51,7 @@ from colwriter.parallel import side_by_side
 from colwriter.schema import ColumnDescriptor
 from colwriter.statistics import chunk_statistics, size_statistics
 
-__all__ = ["EncodedChunk", "check_encoding", "encode_column_chunk"]
+__all__ = ["ENCODERS", "EncodedChunk", "check_encoding", "encode_column_chunk"]
 
 Int64s = NDArray[np.int64]
 # The encoders of values, and the types that each is for (Encodings.md, "Supported Encodings").

@@ -36,7 +36,7 @@ def encode(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Aren
         leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead.of_pages, ALIGNMENT, typed, starts, ends
     )
     if bounds:
-        kernels.plain.min_max_fixed(typed, starts // width, ends // width, minima, maxima)
+        kernels.plain.min_max_fixed(frozen(typed), starts // width, ends // width, minima, maxima)
     return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], None)
 
 
