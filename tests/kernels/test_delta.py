@@ -14,14 +14,45 @@ from naive.encodings import Decoded, delta_binary_packed, delta_byte_array, delt
 
 LEAD = 7
 # Around the ends of miniblocks and blocks: the first value of a page is in none of them.
-COUNTS = (0, 1, 2, 31, 32, 33, 34, 63, 64, 65, 127, 128, 129, 130, 160, 161, 162, 255, 256, 257, 258, 400)
+COUNTS = (
+    0,
+    1,
+    2,
+    31,
+    32,
+    33,
+    34,
+    63,
+    64,
+    65,
+    127,
+    128,
+    129,
+    130,
+    160,
+    161,
+    162,
+    255,
+    256,
+    257,
+    258,
+    320,
+    321,
+    322,
+    385,
+    386,
+    512,
+    513,
+    514,
+)
 DTYPES = (np.int32, np.int64)
 
 
 def _scratch(dtype: type) -> tuple[np.ndarray, ...]:
-    lanes = np.zeros(delta.MINIBLOCK, np.uint64)
+    block = delta.block_size(np.dtype(dtype).itemsize)
+    lanes = np.zeros(block // delta.MINIBLOCKS, np.uint64)
     views = [lanes.view(kind) for kind in (np.uint8, np.uint16, np.uint32)]
-    return np.zeros(delta.BLOCK, dtype), np.zeros(delta.MINIBLOCK, np.uint64), *views, lanes
+    return np.zeros(block, dtype), np.zeros_like(lanes), *views, lanes
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:
@@ -114,22 +145,25 @@ def check_byte_arrays(values: list[bytes | None], cuts: tuple[int, ...] = (), **
                 assert least == greatest == -1
 
 
-# The examples of Encodings.md, whose block of 8 values in one miniblock is not allowed: 128 in four instead.
+# The examples of Encodings.md, whose block of 8 values in one miniblock is not allowed: 128 or 256 in four instead.
 HEADER = "80 01 04"
+LONG_HEADER = "80 02 04"
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("values", "rest", "padding"),
     [
-        ([1, 2, 3, 4, 5], f"{HEADER} 05 02  02 00 00 00 00"),
-        ([7, 5, 3, 1, 2, 3, 4, 5], f"{HEADER} 08 0e  03 02 00 00 00  c0 3f 00 00 00 00 00 00"),
-        ([], f"{HEADER} 00 00"),
-        ([-1], f"{HEADER} 01 01"),
+        ([1, 2, 3, 4, 5], "05 02  02 00 00 00 00", 0),
+        ([7, 5, 3, 1, 2, 3, 4, 5], "08 0e  03 02 00 00 00  c0 3f", 2),
+        ([], "00 00", 0),
+        ([-1], "01 01", 0),
     ],
 )
-def test_integers_of_the_specification(values: list[int], expected: str, dtype: type) -> None:
-    assert encode_integers(np.array(values, dtype)) == [bytes.fromhex(expected)]
+def test_integers_of_the_specification(values: list[int], rest: str, padding: int) -> None:
+    """``padding``: bits of each value, to the end of a miniblock of 32 or 64 of them."""
+    for dtype, header, miniblock in ((np.int32, HEADER, 32), (np.int64, LONG_HEADER, 64)):
+        expected = bytes.fromhex(header + rest) + bytes(max(padding * miniblock // 8 - 2, 0))
+        assert encode_integers(np.array(values, dtype)) == [expected]
 
 
 def test_lengths_of_the_specification() -> None:
@@ -170,14 +204,15 @@ def test_every_count(count: int, dtype: type) -> None:
     check_integers(values, (count // 3, count // 3, count))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_width_of_a_miniblock_is_that_of_its_largest_difference(dtype: type) -> None:
-    steps = np.ones(256, dtype)
-    steps[[31, 32, 64 + 17]] = 2, 9, 128
+@pytest.mark.parametrize(("dtype", "header", "size"), [(np.int32, HEADER, 32), (np.int64, LONG_HEADER, 64)])
+def test_width_of_a_miniblock_is_that_of_its_largest_difference(dtype: type, header: str, size: int) -> None:
+    steps = np.ones(8 * size, dtype)
+    steps[[size - 1, size, 2 * size + 17]] = 2, 9, 128
     (data,) = encode_integers(np.cumsum(np.append(0, steps), dtype=dtype))
-    assert data[:7] == bytes.fromhex(HEADER + "81 02 00 02")  # 257 values, the first 0, the least difference 1
+    count = {32: "81 02", 64: "81 04"}[size]  # 257, 513; then the first value, 0, and the least difference, 1
+    assert data[:7] == bytes.fromhex(header + count + "00 02")
     assert list(data[7:11]) == [1, 4, 7, 0]
-    assert data[11 + 4 * (1 + 4 + 7) :] == bytes.fromhex("02 00 00 00 00")
+    assert data[11 + size // 8 * (1 + 4 + 7) :] == bytes.fromhex("02 00 00 00 00")
 
 
 NUMBERS = st.one_of(

@@ -26,9 +26,9 @@ LENGTH = np.dtype(np.int32)
 
 def _scratch(dtype: np.dtype[Any], arena: Arena) -> _Scratch:
     """What the kernels work in: the differences of a block, a miniblock, and lanes of 8 to 64 bits that are packed."""
-    deltas = arena.take(kernels.delta.BLOCK, dtype)
-    words = arena.take(kernels.delta.MINIBLOCK, np.uint64)
-    lanes = arena.take(kernels.delta.MINIBLOCK, np.uint64)
+    block = kernels.delta.block_size(dtype.itemsize)
+    deltas = arena.take(block, dtype)
+    words, lanes = (arena.take(block // kernels.delta.MINIBLOCKS, np.uint64) for _ in range(2))
     return deltas, words, lanes.view(np.uint8), lanes.view(np.uint16), lanes.view(np.uint32), lanes
 
 

@@ -1,7 +1,7 @@
 """Delta encodings (Parquet specification, Encodings.md: "Delta Encoding", "Delta-length byte array", "Delta Strings").
 
-Pages are placed in ``out`` as in ``kernels.plain``. A page's integers become a header and blocks of 128 differences,
-each less the smallest of its block and packed in as many bits as the largest of 32 neighbours needs.
+Pages are placed in ``out`` as in ``kernels.plain``. A page's integers become a header and blocks of differences, each
+less the smallest of its block and packed in as many bits as the largest of its miniblock needs.
 """
 
 from __future__ import annotations
@@ -23,19 +23,23 @@ from colwriter.kernels.bits import ALL, valid_slots
 from colwriter.kernels.compact import MAX_VARINT, varint, zigzag
 from colwriter.kernels.plain import INVALID_OFFSETS, copy_value, extremes, shared_prefix
 
-# Values of a block and of its parts, as in most writers; some readers know no other.
-BLOCK = 128
-MINIBLOCK = 32
-MINIBLOCKS = BLOCK // MINIBLOCK
+# Parts of a block, its miniblocks.
+MINIBLOCKS = 4
 # The varints of a block size and of a number of miniblocks, then of a count and of the first value.
 PAGE_HEADER = 3 + 2 * MAX_VARINT
 BLOCK_HEADER = MAX_VARINT + MINIBLOCKS
 
 
+def block_size(width: int) -> int:
+    """Values of a block, for integers of ``width`` bytes: 128 or 256, as in parquet-cpp and arrow-rs."""
+    return 32 * width
+
+
 def delta_bound(num_values: int, num_pages: int, width: int) -> int:
     """Bytes that integers of ``width`` bytes, ``num_values`` in ``num_pages`` pages, can take at most."""
-    blocks = num_values // BLOCK + num_pages
-    return num_pages * (PAGE_HEADER + MINIBLOCK * width) + blocks * BLOCK_HEADER + num_values * width
+    block = block_size(width)
+    blocks = num_values // block + num_pages
+    return num_pages * (PAGE_HEADER + block // MINIBLOCKS * width) + blocks * BLOCK_HEADER + num_values * width
 
 
 @inlined
@@ -53,7 +57,7 @@ def _join(lanes64: Array, count: Int, lane: Int, bits: Int, ones: Int) -> None:
 def _pack(
     words: Array, lanes8: Bytes, lanes16: Array, lanes32: Array, lanes64: Array, width: Int, out: Bytes, position: Int
 ) -> None:
-    """Store ``words`` uint64[32], of ``width`` bits each, one after another.
+    """Store ``words`` uint64[32 or 64], of ``width`` bits each, one after another.
 
     They go to lanes of 8, 16 or 32 bits, and neighbouring lanes of a 64-bit word are joined until it is one lane. Each
     word is then stored from the byte in which it starts, with the end of the word before: at most 71 bits, and those
@@ -75,7 +79,7 @@ def _pack(
     else:
         for k in range(len(words)):
             lanes64[k] = words[k]
-    count = lane >> 1
+    count = (lane * len(words)) >> 6
     bits = np.int64(width)
     while lane < 64:
         ones = np.uint64(1)
@@ -112,18 +116,19 @@ def encode_page(
 ) -> Int:
     """The integers of one page, from ``position`` on; returns where they end.
 
-    ``values`` int32 or int64, and ``deltas`` of their type, where differences wrap around: room for a block, as
-    ``words`` uint64.
+    ``values`` int32 or int64. ``deltas``, of their type, where differences wrap around, has room for a block; ``words``
+    uint64 for a miniblock, as the lanes, which are four views of the same memory.
     """
     mask = ALL >> np.uint64(64 - 8 * values.itemsize)
+    block = np.int64(len(deltas))
+    miniblock = np.int64(len(words))
     count = np.int64(len(values))
-    out[position] = np.uint8(BLOCK | 128)
-    out[position + 1] = np.uint8(BLOCK >> 7)
-    out[position + 2] = np.uint8(MINIBLOCKS)
-    position = varint(np.uint64(count), out, position + 3)
+    position = varint(np.uint64(block), out, position)
+    out[position] = np.uint8(MINIBLOCKS)
+    position = varint(np.uint64(count), out, position + 1)
     position = zigzag(np.int64(values[0]) if count > 0 else np.int64(0), out, position)
-    for start in range(np.int64(1), count, np.int64(BLOCK)):
-        some = min(np.int64(BLOCK), count - start)
+    for start in range(np.int64(1), count, block):
+        some = min(block, count - start)
         later = values[start : start + some]
         earlier = values[start - 1 : start - 1 + some]
         for k in range(len(later)):
@@ -131,15 +136,15 @@ def encode_page(
         least = deltas[0]
         for k in range(some):
             least = min(least, deltas[k])
-        for k in range(some, BLOCK):
-            deltas[k] = least
+        for k in range(some, block):
+            deltas[k] = least  # padding: bits that are zero, and widths too
         position = zigzag(np.int64(least), out, position)
         widths = position
         position += MINIBLOCKS
         for m in range(MINIBLOCKS):
-            of_miniblock = deltas[m * MINIBLOCK : (m + 1) * MINIBLOCK]
+            of_miniblock = deltas[m * miniblock : (m + 1) * miniblock]
             used = np.uint64(0)
-            for k in range(len(words)):
+            for k in range(len(words)):  # not a constant, which would be unrolled before it could become vectors
                 word = np.uint64(of_miniblock[k] - least) & mask
                 words[k] = word
                 used |= word
@@ -147,7 +152,7 @@ def encode_page(
             out[widths + m] = np.uint8(width)
             if width > 0:
                 _pack(words, lanes8, lanes16, lanes32, lanes64, width, out, position)
-                position += MINIBLOCK // 8 * width
+                position += (miniblock >> 3) * width
     return position
 
 
