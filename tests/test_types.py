@@ -261,6 +261,24 @@ class TestStored:
             assert found.to_pylist() == array.to_pylist()
 
 
+def encodings_of(arrow_type: Any) -> list[str]:
+    """The encodings that the physical type has (Encodings.md, "Supported Encodings")."""
+    if pa.types.is_boolean(arrow_type):
+        return ["RLE"]
+    if pa.types.is_fixed_size_binary(arrow_type) or pa.types.is_decimal(arrow_type) or arrow_type == pa.float16():
+        return ["DELTA_BYTE_ARRAY", "BYTE_STREAM_SPLIT"]
+    return ["BYTE_STREAM_SPLIT"] if pa.types.is_floating(arrow_type) else ["DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT"]
+
+
+@pytest.mark.parametrize(("arrow_type", "encoding"), [(t, e) for t in TYPES for e in encodings_of(t)], ids=str)
+@pytest.mark.parametrize("nulls", [0.0, 0.3])
+def test_encodings(arrow_type: Any, encoding: str, nulls: float) -> None:
+    array = make(arrow_type, 500, 500, nulls, 5, 11)
+    options = {"column_encoding": encoding, "use_dictionary": False, "max_rows_per_page": 140}
+    for version in ("1.0", "2.0"):
+        assert same(round_trip(array, data_page_version=version, **options), as_pyarrow_does(array))
+
+
 @pytest.mark.parametrize("arrow_type", [t for t in TYPES if t != pa.bool_()], ids=str)
 @pytest.mark.parametrize("distinct", [10, 300])
 def test_bloom_filters(arrow_type: Any, distinct: int) -> None:

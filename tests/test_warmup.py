@@ -49,6 +49,13 @@ for arrow_type in (pa.int32(), pa.int64(), pa.string(), pa.large_string(), pa.bi
             options["bloom_filter_options"] = True
             cw.write_column(column, io.BytesIO(), nullable=False, **options)
             cw.write_column(column.slice(5, 20_000), io.BytesIO(), data_page_version="2.0", **options)
+    integer = pa.types.is_integer(arrow_type)
+    names = "DELTA_BINARY_PACKED BYTE_STREAM_SPLIT" if integer else "DELTA_LENGTH_BYTE_ARRAY DELTA_BYTE_ARRAY"
+    for encoding in names.split():
+        for column in (numbers.cast(arrow_type), pa.nulls(10, arrow_type), pa.nulls(0, arrow_type)):
+            table = pa.table({"c": column})
+            cw.write_table(table, io.BytesIO(), use_dictionary=False, column_encoding=encoding)
+            cw.write_table(table, io.BytesIO(), use_dictionary=False, column_encoding=encoding, max_threads=3)
     cw.write_table(pa.schema([("c", deep(20, arrow_type))]).empty_table(), io.BytesIO())
     cw.write_table(pa.table({"c": pa.nulls(10, deep(20, arrow_type))}), io.BytesIO(), row_group_size=3)
     cw.write_table(pa.table({"c": pa.nulls(10, arrow_type)}), io.BytesIO(), size_statistics_level="ColumnChunk")

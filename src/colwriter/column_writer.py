@@ -18,9 +18,10 @@ from colwriter import bloom, thrift
 from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
 from colwriter.compression import make_compression
+from colwriter.encodings import byte_stream_split, delta, plain
 from colwriter.encodings import dictionary as dictionary_encoding
-from colwriter.encodings import plain
 from colwriter.encodings.dictionary import Dictionary
+from colwriter.errors import InvalidOptionError
 from colwriter.framing import FramedPages, PageFormat, checksum, frame
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
@@ -33,6 +34,7 @@ from colwriter.metadata import (
     PageType,
     SizeStatistics,
     Statistics,
+    Type,
 )
 from colwriter.options import ColumnOptions, SizeStatisticsLevel, WriterOptions
 from colwriter.page_index import column_index, offset_index, page_bounds
@@ -51,9 +53,24 @@ from colwriter.parallel import side_by_side
 from colwriter.schema import ColumnDescriptor
 from colwriter.statistics import chunk_statistics, size_statistics
 
-__all__ = ["EncodedChunk", "encode_column_chunk"]
+__all__ = ["ENCODERS", "EncodedChunk", "check_encoding", "encode_column_chunk"]
 
 Int64s = NDArray[np.int64]
+# The encoders of values, and the types that each is for (Encodings.md, "Supported Encodings").
+ENCODERS: dict[Encoding, tuple[Callable[..., EncodedValues], frozenset[Type]]] = {
+    Encoding.PLAIN: (plain.encode, frozenset(Type)),
+    Encoding.DELTA_BINARY_PACKED: (delta.encode_integers, frozenset({Type.INT32, Type.INT64})),
+    Encoding.DELTA_LENGTH_BYTE_ARRAY: (delta.encode_lengths, frozenset({Type.BYTE_ARRAY})),
+    Encoding.DELTA_BYTE_ARRAY: (
+        delta.encode_byte_arrays,
+        frozenset({Type.BYTE_ARRAY, Type.FIXED_LEN_BYTE_ARRAY}),
+    ),
+    Encoding.BYTE_STREAM_SPLIT: (
+        byte_stream_split.encode,
+        frozenset({Type.INT32, Type.INT64, Type.FLOAT, Type.DOUBLE, Type.FIXED_LEN_BYTE_ARRAY}),
+    ),
+    Encoding.RLE: (plain.encode_runs, frozenset({Type.BOOLEAN})),
+}
 # Pages of which a thread must have this many to pay.
 PAGES_PER_THREAD = 4
 
@@ -109,10 +126,20 @@ class _Segment(NamedTuple):
     values: EncodedValues
 
 
+def check_encoding(descriptor: ColumnDescriptor, column: ColumnOptions) -> None:
+    """Raise ``InvalidOptionError`` if the encoding that a column shall have is not for its type."""
+    found, types = descriptor.leaf.physical_type, ENCODERS[column.encoding][1]
+    if found not in types:
+        raise InvalidOptionError(
+            f"{descriptor.dotted_path}: the encoding {column.encoding.name} can be written for "
+            f"{' and '.join(each.name for each in sorted(types))}, found a column of {found.name}"
+        )
+
+
 def encode_column_chunk(
     leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, arena: Arena, threads: int = 1
 ) -> EncodedChunk:
-    """Encode a leaf: dictionary pages first, if a dictionary pays, then PLAIN ones for the rest."""
+    """Encode a leaf: dictionary pages first, if a dictionary pays, then those of the column's encoding for the rest."""
     writer = _ChunkWriter(leaf, options, column, arena, threads)
     dictionary, segments = writer.segments()
     framed = writer.frame(segments)
@@ -198,8 +225,9 @@ class _ChunkWriter:
         done = segments[-1].pages if segments else None
         if done is None or done.rows[-1] < leaf.num_rows:
             variable = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
+            # Other encodings are taken to need what PLAIN does; but for headers, none needs more.
             pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done)
-            segments += self.encode(pages, plain.encode, leaf)
+            segments += self.encode(pages, ENCODERS[self.column.encoding][0], leaf)
         return dictionary, segments
 
     def dictionary_segments(self, dictionary: Dictionary) -> list[_Segment]:

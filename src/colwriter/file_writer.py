@@ -13,7 +13,7 @@ import pyarrow as pa
 from colwriter import thrift
 from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
-from colwriter.column_writer import EncodedChunk, encode_column_chunk
+from colwriter.column_writer import EncodedChunk, check_encoding, encode_column_chunk
 from colwriter.compression import make_compression
 from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.framing import Pieces
@@ -88,6 +88,8 @@ class ParquetWriter:
         self._options.check_names(paths)
         self._options.check_types({column.dotted_path: column.leaf.physical_type for column in self._schema.columns})
         self._columns = self._options.resolve_all(paths)
+        for descriptor, column in zip(self._schema.columns, self._columns, strict=True):
+            check_encoding(descriptor, column)
         for codec, level in {(column.codec_name, column.compression_level) for column in self._columns}:
             if codec:
                 make_compression(codec, level)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colwriter import kernels
+from colwriter.buffers import EMPTY, frozen
 from colwriter.leaf_types import LeafType, Order
 from colwriter.metadata import Type
 
@@ -38,6 +39,24 @@ def integer_keys(values: NDArray[Any], order: Order) -> NDArray[Any]:
     if values.itemsize == 8:
         return values ^ _HIGHEST_BIT
     return values.view(np.uint32).astype(np.int64)
+
+
+def find_extremes(values: NDArray[Any], starts: Int64s, ends: Int64s, order: Order, extremes: Int64s) -> Int64s | None:
+    """Fill in the least and the greatest key of each page, whose numbers lie side by side from its start to its end.
+
+    ``values`` int16, int32 or int64 bits; ``extremes`` int64[2, pages]. Returns the counts of NaN, int64[pages], of
+    floating-point numbers, and None of others.
+    """
+    if order is Order.FLOAT:
+        nan_counts = np.empty(len(starts), np.int64)
+        find_float_extremes(values, EMPTY, 0, starts, ends, extremes, nan_counts)
+        return nan_counts
+    if order is Order.UNSIGNED:
+        values = frozen(values.view(f"u{values.itemsize}"))
+    kernels.plain.min_max_fixed(values, starts, ends, *extremes)
+    if values.dtype == np.uint64:
+        extremes ^= _HIGHEST_BIT
+    return None
 
 
 def find_float_extremes(

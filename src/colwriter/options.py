@@ -66,6 +66,7 @@ class ColumnOptions:
     codec_name: str
     compression_level: int | None
     use_dictionary: bool
+    encoding: Encoding
     write_statistics: bool
     size_statistics_level: SizeStatisticsLevel
     bloom_filter: BloomFilterOptions | None = None
@@ -116,11 +117,19 @@ _CODECS = {
     "zstd": (CompressionCodec.ZSTD, "zstd"),
 }
 
+# The values of column_encoding.
+_ENCODINGS = {
+    encoding.name: encoding
+    for encoding in (
+        *(Encoding.PLAIN, Encoding.DELTA_BINARY_PACKED, Encoding.DELTA_LENGTH_BYTE_ARRAY, Encoding.DELTA_BYTE_ARRAY),
+        *(Encoding.BYTE_STREAM_SPLIT, Encoding.RLE),
+    )
+}
+
 # Options of pyarrow that cannot be set yet, with the one value that is accepted.
 _FIXED: dict[str, tuple[Any, ...]] = {
     "encryption_properties": (None,),
     "flavor": (None,),
-    "use_byte_stream_split": (False, [], ()),
     "use_content_defined_chunking": (False,),
     "writer_engine_version": (None, "V1", "V2"),
 }
@@ -153,10 +162,11 @@ def _parse_level(value: object) -> int | None:
 
 def _parse_encoding(value: object) -> Encoding:
     # RLE_DICTIONARY is asked for by use_dictionary, as in pyarrow.
-    if isinstance(value, str) and value.upper() == "PLAIN":
-        return Encoding.PLAIN
+    if isinstance(value, str) and value.upper() in _ENCODINGS:
+        return _ENCODINGS[value.upper()]
     raise InvalidOptionError(
-        f"column_encoding: expected 'PLAIN' (the dictionary encoding is asked for by use_dictionary), found {value!r}"
+        f"column_encoding: expected one of {', '.join(map(repr, _ENCODINGS))} (the dictionary encoding is asked for by "
+        f"use_dictionary), found {value!r}"
     )
 
 
@@ -215,6 +225,7 @@ class WriterOptions:
     _level: PerColumn[int | None]
     _dictionary: PerColumn[bool]
     _encoding: PerColumn[Encoding | None]
+    _byte_stream_split: PerColumn[bool]
     _statistics: PerColumn[bool]
     _size_statistics: PerColumn[SizeStatisticsLevel] = field(repr=False)
     _bloom_filter: PerColumn[BloomFilterOptions | None]
@@ -251,8 +262,8 @@ class WriterOptions:
     @property
     def _per_column(self) -> tuple[PerColumn[Any], ...]:
         return (
-            *(self._codec, self._level, self._dictionary, self._encoding, self._statistics),
-            *(self._size_statistics, self._bloom_filter),
+            *(self._codec, self._level, self._dictionary, self._encoding, self._byte_stream_split),
+            *(self._statistics, self._size_statistics, self._bloom_filter),
         )
 
     def resolve_all(self, paths: Sequence[str]) -> list[ColumnOptions]:
@@ -264,13 +275,24 @@ class WriterOptions:
     def resolve(self, path: str) -> ColumnOptions:
         """What holds for the leaf column ``path``."""
         codec, name = _CODECS[self._codec.resolve(path)]
-        if self._encoding.resolve(path) is Encoding.PLAIN and self._dictionary.resolve(path):
-            raise InvalidOptionError(f"{path}: column_encoding is 'PLAIN', and use_dictionary asks for a dictionary")
+        use_dictionary, encoding = self._dictionary.resolve(path), self._encoding.resolve(path)
+        if encoding is not None and use_dictionary:
+            raise InvalidOptionError(
+                f"{path}: column_encoding is {encoding.name!r}, and use_dictionary asks for a dictionary"
+            )
+        if self._byte_stream_split.resolve(path) and not use_dictionary:  # a dictionary goes before, as in pyarrow
+            if encoding not in (None, Encoding.BYTE_STREAM_SPLIT):
+                raise InvalidOptionError(
+                    f"{path}: column_encoding is {encoding.name!r}, and use_byte_stream_split asks for "
+                    "'BYTE_STREAM_SPLIT'"
+                )
+            encoding = Encoding.BYTE_STREAM_SPLIT
         return ColumnOptions(
             codec=codec,
             codec_name=name,
             compression_level=self._level.resolve(path) if name else None,
-            use_dictionary=self._dictionary.resolve(path),
+            use_dictionary=use_dictionary,
+            encoding=Encoding.PLAIN if encoding is None else encoding,
             write_statistics=self._statistics.resolve(path),
             size_statistics_level=self._size_statistics.resolve(path),
             bloom_filter=self._bloom_filter.resolve(path),
@@ -286,6 +308,7 @@ def _read_keywords(
     compression_level: object = None,
     write_statistics: object = True,
     column_encoding: object = None,
+    use_byte_stream_split: object = False,
     data_page_size: object = None,
     data_page_version: object = "1.0",
     max_rows_per_page: object = None,
@@ -342,6 +365,7 @@ def _read_keywords(
         _level=_per_column("compression_level", compression_level, None, _parse_level),
         _dictionary=_names("use_dictionary", use_dictionary),
         _encoding=encoding,
+        _byte_stream_split=_names("use_byte_stream_split", use_byte_stream_split),
         _statistics=_names("write_statistics", write_statistics),
         _size_statistics=_per_column(
             "size_statistics_level",

@@ -17,6 +17,7 @@ from numba.core.dispatcher import Dispatcher
 
 from colwriter import kernels
 from colwriter.api import write_table
+from colwriter.column_writer import ENCODERS
 from colwriter.errors import UnsupportedTypeError
 from colwriter.schema import parquet_schema
 
@@ -60,6 +61,7 @@ def warmup(on_progress: _Progress = lambda done, total, doing: None) -> WarmupRe
     """
     start = time.perf_counter()
     steps = [(table, options) for table in _tables() for options in _OPTIONS]
+    steps += _encodings()
     silence_notice()
     watch = _Watch(on_progress, len(steps))
     with event.install_listener("numba:compile", watch):
@@ -122,6 +124,16 @@ def _tables() -> Iterator[pa.Table]:
             required = pa.list_(pa.field("element", leaf, nullable=False))
             yield from _with_and_without_nulls(_lists(required, unique))
     yield from map(_table, _nested())
+
+
+def _encodings() -> Iterator[tuple[pa.Table, dict[str, Any]]]:
+    """A column of each type in each encoding that it can have."""
+    for leaf in filter(_is_writable, _CANDIDATES):
+        table = _table(_with_nulls(_leaf(leaf, 50)))
+        (column,) = parquet_schema(table.schema).columns
+        for encoding, (_, types) in ENCODERS.items():
+            if column.leaf.physical_type in types:
+                yield table, {"use_dictionary": False, "column_encoding": encoding.name}
 
 
 def _with_and_without_nulls(array: pa.Array) -> Iterator[pa.Table]:

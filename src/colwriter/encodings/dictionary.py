@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.buffers import frozen
-from colwriter.encodings.plain import fixed_extremes, invalid_offsets, value_bits
+from colwriter.encodings.plain import fixed_extremes, fixed_offsets, invalid_offsets, value_bits
 from colwriter.errors import InvalidDataError
 from colwriter.keys import find_float_extremes, integer_keys
 from colwriter.leaf_types import Order, Storage
@@ -122,10 +121,7 @@ def _write_entries(source: LeafColumn, slots: NDArray[np.int64], arena: Arena) -
 def _build_fixed_bytes(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
     """As of byte arrays, whose lengths are not written."""
     width = leaf.descriptor.leaf.type_length or 0
-    offsets = np.arange(leaf.num_slots + 1, dtype=np.int64) * width
-    if offsets[-1] < 1 << 31:
-        offsets = offsets.astype(np.int32)
-    dictionary = _build_byte_arrays(leaf._replace(offsets=frozen(offsets)), num_values, limit, arena)
+    dictionary = _build_byte_arrays(leaf._replace(offsets=fixed_offsets(leaf)), num_values, limit, arena)
     if dictionary is None:
         return None
     page = leaf.data.reshape(-1, width)[dictionary.entries].reshape(-1)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import ALIGNMENT, Arena
+from colwriter.buffers import frozen
 from colwriter.errors import InvalidDataError
-from colwriter.keys import find_float_extremes
+from colwriter.keys import find_extremes
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import EMPTY, LeafColumn
 from colwriter.metadata import Encoding
-from colwriter.pages import EncodedValues, Lead, Pages
+from colwriter.pages import NO_STARTS, EncodedValues, Lead, Pages
 
-__all__ = ["encode", "invalid_offsets", "value_bits"]
-
-_UNSIGNED = {4: np.uint32, 8: np.uint64}
+__all__ = ["encode", "fixed_extremes", "fixed_offsets", "invalid_offsets", "valid_bytes", "valid_values", "value_bits"]
 
 
 def value_bits(leaf: LeafColumn) -> int:
@@ -39,25 +40,47 @@ def encode(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Aren
 
 def _numbers(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
     width = int(leaf.values.itemsize)
-    starts, ends, minima, maxima = table = np.zeros((4, len(pages)), np.int64)
+    starts, ends, _, _ = table = np.zeros((4, len(pages)), np.int64)
     size = pages.total(3) * width + lead.total
     out = arena.take((size + (len(pages) + 1) * ALIGNMENT + kernels.plain.OUT_PADDING) // 8 * 8)
     typed = out.view(leaf.values.dtype)
     kernels.plain.encode_fixed(
         leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead.of_pages, ALIGNMENT, typed, starts, ends
     )
-    order = leaf.descriptor.leaf.order
     nan_counts = None
-    if bounds and order is Order.FLOAT:
-        nan_counts = np.empty(len(pages), np.int64)
-        find_float_extremes(typed, EMPTY, 0, starts // width, ends // width, table[2:], nan_counts)
-    elif bounds:
-        unsigned = order is Order.UNSIGNED
-        numbers = typed.view(_UNSIGNED[width]) if unsigned else typed
-        kernels.plain.min_max_fixed(numbers, starts // width, ends // width, minima, maxima)
-        if unsigned and width == 8:
-            table[2:] ^= np.int64(-(1 << 63))
+    if bounds:
+        order = leaf.descriptor.leaf.order
+        nan_counts = find_extremes(frozen(typed), starts // width, ends // width, order, table[2:])
     return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], None, nan_counts)
+
+
+def valid_values(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The values of the pages with no nulls between them, and where those of each page start, for other encodings.
+
+    Without nulls they are used where they lie. Both arrays cannot be written to.
+    """
+    if len(leaf.validity) == 0:
+        return leaf.values, pages.slots
+    width = int(leaf.values.itemsize)
+    starts, ends, lead = np.zeros((3, len(pages)), np.int64)
+    values = arena.take(pages.total(3) + kernels.plain.OUT_PADDING, leaf.values.dtype)
+    kernels.plain.encode_fixed(
+        leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead, width, values, starts, ends
+    )
+    return frozen(values), pages.values - pages.values[0]
+
+
+def valid_bytes(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """As ``valid_values``, of byte arrays of one width."""
+    if len(leaf.validity) == 0:
+        return leaf.data, pages.slots
+    width = leaf.descriptor.leaf.type_length or 0
+    starts, ends, lead = np.zeros((3, len(pages)), np.int64)
+    out = arena.take(pages.total(3) * width + kernels.plain.OUT_PADDING)
+    kernels.fixed_bytes.encode_fixed_bytes(
+        leaf.data, width, leaf.validity, leaf.bit_offset, pages.slots, lead, out, starts, ends
+    )
+    return frozen(out), pages.values - pages.values[0]
 
 
 def _byte_arrays(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
@@ -96,6 +119,12 @@ def _fixed(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Aren
     )
     extremes = fixed_extremes(leaf, pages) if bounds else np.zeros((2, len(pages)), np.int64)
     return EncodedValues(Encoding.PLAIN, out, starts, ends, extremes, None, None)
+
+
+def fixed_offsets(leaf: LeafColumn) -> NDArray[Any]:
+    """Offsets of byte arrays of one width, as others have them."""
+    offsets = np.arange(leaf.num_slots + 1, dtype=np.int64) * (leaf.descriptor.leaf.type_length or 0)
+    return frozen(offsets.astype(np.int32) if offsets[-1] < 1 << 31 else offsets)
 
 
 def fixed_extremes(leaf: LeafColumn, pages: Pages) -> NDArray[np.int64]:
@@ -141,3 +170,22 @@ def invalid_offsets(leaf: LeafColumn) -> InvalidDataError:
         f"{leaf.descriptor.dotted_path}: offsets must not go down nor past the {len(leaf.data)} bytes of the data, "
         "found some that do"
     )
+
+
+def encode_runs(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
+    """Encode BOOLEANs as RLE: the hybrid of runs and bit-packed groups, after its length in four bytes."""
+    packed = _bits(leaf, pages, lead, arena)
+    # All values of all pages, side by side, for one encoder of bitmaps.
+    whole = Pages(pages.fences[:, [0, -1]])
+    bits = _bits(leaf, whole, Lead(np.zeros(1, np.int64), 0), arena)
+    fences = pages.values - pages.values[0]
+    count = len(pages)
+    runs = arena.take(kernels.rle.hybrid_bound(pages.total(3), count, 1))
+    run_starts = np.empty(count + 1, np.int64)
+    kernels.rle.encode_bitmap(frozen(bits.data), 0, fences, runs, run_starts)
+    prefix = kernels.framing.LENGTH_PREFIX
+    ends = np.cumsum(lead.of_pages + np.diff(run_starts) + prefix)
+    out = arena.take(int(run_starts[-1]) + prefix * count + lead.total + kernels.plain.OUT_PADDING)
+    starts = np.empty(count, np.int64)
+    kernels.framing.place_levels(EMPTY, NO_STARTS, frozen(runs), run_starts, ends, True, out, starts)
+    return EncodedValues(Encoding.RLE, out, starts, ends, packed.extremes, None, None)

@@ -7,17 +7,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 MODULES = (
-    *("bits", "bloom", "bounds", "codes", "compact", "conversion", "dictionary", "fixed_bytes", "framing"),
-    *("histogram", "lists", "pagination", "plain", "rle", "shredding", "views"),
+    *("bits", "bloom", "bounds", "byte_stream_split", "codes", "compact", "conversion", "delta", "dictionary"),
+    *("fixed_bytes", "framing", "histogram", "lists", "pagination", "plain", "rle", "shredding", "views"),
 )
 
 if TYPE_CHECKING:
     from colwriter.kernels import bits as bits
     from colwriter.kernels import bloom as bloom
     from colwriter.kernels import bounds as bounds
+    from colwriter.kernels import byte_stream_split as byte_stream_split
     from colwriter.kernels import codes as codes
     from colwriter.kernels import compact as compact
     from colwriter.kernels import conversion as conversion
+    from colwriter.kernels import delta as delta
     from colwriter.kernels import dictionary as dictionary
     from colwriter.kernels import fixed_bytes as fixed_bytes
     from colwriter.kernels import framing as framing

@@ -54,12 +54,16 @@ Array = NDArray[Any]
 # An integer of any width: compiled code knows which.
 Int = Any
 
+# Numba counts references to each array that a loop passes on or slices, with atomic operations that take longer than
+# the loop's work. Kernels allocate nothing, and who calls them holds the arrays, so that nothing needs to be counted.
+_COMMON: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
     """Compile ``function`` on its first call for the types of that call; the machine code is cached on disk."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False, "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {"nogil": True, "fastmath": False, "no_cfunc_wrapper": True, **_COMMON}
     try:
         dispatcher = numba.njit(cache=True, **options)(function)
         # Numba has no public name for this; a version that moved it must not run with stale code.
@@ -76,8 +80,7 @@ def inlined(function: F) -> F:
 
     Python cannot call it: without the wrappers for that, it compiles in half the time.
     """
-    options: dict[str, Any] = {"forceinline": True, "error_model": "numpy"}
-    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_COMMON}
     return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
 

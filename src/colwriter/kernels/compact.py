@@ -30,7 +30,7 @@ def offset_index_bound(num_pages: int) -> int:
 
 
 @inlined
-def _varint(value: Int, out: Bytes, to: Int) -> Int:
+def varint(value: Int, out: Bytes, to: Int) -> Int:
     while value >= np.uint64(128):
         out[to] = np.uint8((value & np.uint64(127)) | np.uint64(128))
         value >>= np.uint64(7)
@@ -40,8 +40,8 @@ def _varint(value: Int, out: Bytes, to: Int) -> Int:
 
 
 @inlined
-def _zigzag(number: Int, out: Bytes, to: Int) -> Int:
-    return _varint(np.uint64((number << 1) ^ (number >> 63)), out, to)
+def zigzag(number: Int, out: Bytes, to: Int) -> Int:
+    return varint(np.uint64((number << 1) ^ (number >> 63)), out, to)
 
 
 @inlined
@@ -49,7 +49,7 @@ def _list(field: Int, element: Int, count: Int, out: Bytes, to: Int) -> Int:
     """The header of a field that is a list, and of the list: short up to 14 elements."""
     out[to] = np.uint8(field)
     out[to + 1] = np.uint8((min(count, 15) << 4) | element)
-    return to + 2 if count < 15 else _varint(np.uint64(count), out, to + 2)
+    return to + 2 if count < 15 else varint(np.uint64(count), out, to + 2)
 
 
 @kernel
@@ -75,7 +75,7 @@ def write_headers(
             for k in range(prefix_sizes[row]):
                 out[to] = prefixes[row, k]
                 to += 1
-            to = _zigzag(numbers[row, page], out, to)
+            to = zigzag(numbers[row, page], out, to)
         for k in range(suffixes.shape[1]):
             out[to] = suffixes[page, k]
             to += 1
@@ -116,7 +116,7 @@ def encode_column_index(
             length = bound_lengths[side, page]
             if fences[VALUES, page] == fences[VALUES, page + 1]:
                 length = np.int64(0)
-            to = _varint(np.uint64(length), out, to)
+            to = varint(np.uint64(length), out, to)
             for k in range(length):
                 out[to + k] = data[start + k]
             to += length
@@ -125,7 +125,7 @@ def encode_column_index(
     to = _list(LIST_FIELD, I64, pages, out, to + 2)
     for page in range(pages):
         nulls = fences[LEVELS, page + 1] - fences[LEVELS, page] - (fences[VALUES, page + 1] - fences[VALUES, page])
-        to = _zigzag(nulls, out, to)
+        to = zigzag(nulls, out, to)
     skipped = np.int64(0)
     for which in range(2):
         histograms = definition if which else repetition
@@ -137,11 +137,11 @@ def encode_column_index(
         skipped = np.int64(0)
         for page in range(pages):
             for level in range(levels):
-                to = _zigzag(histograms[page, level], out, to)
+                to = zigzag(histograms[page, level], out, to)
     if len(nan_counts) > 0:
         to = _list(LIST_FIELD + (skipped << 4), I64, pages, out, to)
         for page in range(pages):
-            to = _zigzag(nan_counts[page], out, to)
+            to = zigzag(nan_counts[page], out, to)
     out[to] = 0
     return to + 1
 
@@ -156,17 +156,17 @@ def encode_offset_index(offset: Int, sizes: Int64s, fences: Int64s, value_bytes:
     to = _list(LIST_FIELD, STRUCT, pages, out, np.int64(0))
     for page in range(pages):
         out[to] = 0x16
-        to = _zigzag(offset, out, to + 1)
+        to = zigzag(offset, out, to + 1)
         out[to] = 0x15
-        to = _zigzag(sizes[page], out, to + 1)
+        to = zigzag(sizes[page], out, to + 1)
         out[to] = 0x16
-        to = _zigzag(fences[ROWS, page], out, to + 1)
+        to = zigzag(fences[ROWS, page], out, to + 1)
         out[to] = 0
         to += 1
         offset += sizes[page]
     if len(value_bytes) > 0:
         to = _list(LIST_FIELD, I64, pages, out, to)
         for page in range(pages):
-            to = _zigzag(value_bytes[page], out, to)
+            to = zigzag(value_bytes[page], out, to)
     out[to] = 0
     return to + 1

@@ -126,11 +126,10 @@ def min_max_fixed(values: Array, starts: Int64s, ends: Int64s, minima: Array, ma
 def _prefix(data: Bytes, start: Int, length: Int) -> Int:
     """The first eight bytes as a number that orders like them; bytes past the value are zero."""
     if start + 8 <= len(data):
-        word = byte_swap(load_u64(data, start))
-        if length < 8:
-            word = (word >> np.uint64(1)) >> np.uint64(63 - 8 * length)
-            word = (word << np.uint64(1)) << np.uint64(63 - 8 * length)
-        return word
+        # Bits past the value: 0 to 64 of them, without a branch. One shift by 64 would not be defined.
+        half = np.uint64(4 * (8 - min(np.int64(8), length)))
+        past = ((np.uint64(1) << half) << half) - np.uint64(1)
+        return byte_swap(load_u64(data, start)) & ~past
     word = np.uint64(0)
     for k in range(min(np.int64(8), length)):
         word |= np.uint64(data[start + k]) << np.uint64(56 - 8 * k)
@@ -138,12 +137,73 @@ def _prefix(data: Bytes, start: Int, length: Int) -> Int:
 
 
 @inlined
+def shared_prefix(data: Bytes, a: Int, b: Int, limit: Int) -> Int:
+    """How many of the first ``limit`` bytes from ``a`` and from ``b`` on are the same."""
+    shared = np.int64(0)
+    last = max(a, b)
+    while shared < limit:
+        if last + shared + 8 <= len(data):
+            differs = load_u64(data, a + shared) ^ load_u64(data, b + shared)
+            if differs != np.uint64(0):
+                shared += count_trailing_zeros(differs) >> 3
+                break
+            shared += 8  # a constant, so that the next load does not wait for this one
+        elif data[a + shared] == data[b + shared]:
+            shared += 1
+        else:
+            break
+    return min(shared, limit)
+
+
+@inlined
+def copy_value(data: Bytes, start: Int, length: Int, out: Bytes, position: Int) -> None:
+    """Copy a value; up to seven bytes past its end, or any up to the 32nd, may be written besides."""
+    if length <= 32 and start + 32 <= len(data):  # most are: their lengths are not to be foreseen
+        for k in range(0, 32, 8):
+            store_u64(out, position + k, load_u64(data, start + k))
+    elif start + length + 8 <= len(data):
+        for k in range(0, length, 8):
+            store_u64(out, position + k, load_u64(data, start + k))
+    else:
+        for k in range(length):
+            out[position + k] = data[start + k]
+
+
+@inlined
 def _less(data: Bytes, a: Int, a_length: Int, b: Int, b_length: Int) -> Int:
     """Whether value a sorts before value b: unsigned bytes, a prefix before what it begins (parquet.thrift)."""
-    for k in range(min(a_length, b_length)):
-        if data[a + k] != data[b + k]:
-            return data[a + k] < data[b + k]
+    shorter = min(a_length, b_length)
+    shared = shared_prefix(data, a, b, shorter)
+    if shared < shorter:
+        return data[a + shared] < data[b + shared]
     return a_length < b_length
+
+
+@inlined
+def extremes(
+    offsets: Array,
+    data: Bytes,
+    at: Int,
+    start: Int,
+    length: Int,
+    least: Int,
+    greatest: Int,
+    least_prefix: Int,
+    greatest_prefix: Int,
+) -> tuple[Int, Int, Int, Int]:
+    """The slots of the least and the greatest value and their prefixes, with slot ``at`` besides; -1 where none was."""
+    prefix = _prefix(data, start, length)
+    if least < 0:
+        return at, at, prefix, prefix
+    if prefix >= greatest_prefix:
+        b = np.int64(offsets[greatest])
+        if prefix > greatest_prefix or _less(data, b, np.int64(offsets[greatest + 1]) - b, start, length):
+            return least, at, least_prefix, prefix
+    if prefix <= least_prefix:
+        b = np.int64(offsets[least])
+        if prefix < least_prefix or _less(data, start, length, b, np.int64(offsets[least + 1]) - b):
+            return at, greatest, prefix, greatest_prefix
+    return least, greatest, least_prefix, greatest_prefix
 
 
 @kernel
@@ -197,36 +257,12 @@ def encode_byte_arrays(
                 before = stop
                 store_u32(out, position, np.uint32(length))
                 position += 4
-                if length <= 16 and start + 16 <= size:
-                    store_u64(out, position, load_u64(data, start))
-                    store_u64(out, position + 8, load_u64(data, start + 8))
-                elif stop + 8 <= size:
-                    for k in range(0, length, 8):
-                        store_u64(out, position + k, load_u64(data, start + k))
-                else:
-                    for k in range(length):
-                        out[position + k] = data[start + k]
+                copy_value(data, start, length, out, position)
                 position += length
                 if bounds:
-                    prefix = _prefix(data, start, length)
-                    if least < 0:
-                        least = at
-                        greatest = at
-                        least_prefix = prefix
-                        greatest_prefix = prefix
-                        continue
-                    if prefix <= least_prefix:
-                        b = np.int64(offsets[least])
-                        if prefix < least_prefix or _less(data, start, length, b, np.int64(offsets[least + 1]) - b):
-                            least = at
-                            least_prefix = prefix
-                    if prefix >= greatest_prefix:
-                        b = np.int64(offsets[greatest])
-                        if prefix > greatest_prefix or _less(
-                            data, b, np.int64(offsets[greatest + 1]) - b, start, length
-                        ):
-                            greatest = at
-                            greatest_prefix = prefix
+                    least, greatest, least_prefix, greatest_prefix = extremes(
+                        offsets, data, at, start, length, least, greatest, least_prefix, greatest_prefix
+                    )
             slot += count
         ends[page] = position
         end_of_page = position
