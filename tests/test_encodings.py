@@ -27,6 +27,12 @@ NUM_ROWS = 400
 
 
 def encodings_of(pa_type: pa.DataType) -> tuple[str, ...]:
+    if pa.types.is_boolean(pa_type):
+        return "PLAIN", "RLE"
+    if pa.types.is_floating(pa_type):
+        return "PLAIN", "BYTE_STREAM_SPLIT"
+    if pa.types.is_fixed_size_binary(pa_type):
+        return "DELTA_BYTE_ARRAY", "BYTE_STREAM_SPLIT"
     return INTEGER_ENCODINGS if pa.types.is_integer(pa_type) else BYTE_ARRAY_ENCODINGS
 
 
@@ -257,7 +263,7 @@ def test_what_does_not_fit_in_the_dictionary_is_plain() -> None:
         ({"column_encoding": {"i": 5}}, "column_encoding: .*found 5"),
         ({"column_encoding": {"q": "PLAIN"}}, "^q: column_encoding names a column that is not in the schema"),
         ({"column_encoding": "DELTA_BINARY_PACKED"}, "^s: .*DELTA_BINARY_PACKED .*INT32 and INT64, found.* BYTE_ARRAY"),
-        ({"column_encoding": {"n": "DELTA_BYTE_ARRAY"}}, r"^n\.i: .*DELTA_BYTE_ARRAY .* BYTE_ARRAY, found.* INT64"),
+        ({"column_encoding": {"n": "DELTA_BYTE_ARRAY"}}, r"^n\.i: .*DELTA_BYTE_ARRAY .*BYTE_ARRAY, found.* INT64"),
         ({"column_encoding": {"i": "DELTA_LENGTH_BYTE_ARRAY"}}, "^i: .*DELTA_LENGTH_BYTE_ARRAY"),
         ({"use_byte_stream_split": True}, "^s: .*BYTE_STREAM_SPLIT .*found a column of BYTE_ARRAY"),
         ({"use_byte_stream_split": "i"}, "use_byte_stream_split: expected a bool or a list"),

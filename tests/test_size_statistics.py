@@ -72,7 +72,8 @@ def test_columns_do_not_meet_each_other(cases: list[strategies.Case], options: d
     for i, leaf in enumerate(leaves):
         parts = [chunks[i].leaf for chunks in file.row_groups]
         assert list(chain.from_iterable(part.definition_levels for part in parts)) == leaf.definition_levels
-        assert list(chain.from_iterable(part.values for part in parts)) == leaf.values
+        stored = [_as_stored(value, file.columns[i].physical_type) for value in leaf.values]
+        assert list(chain.from_iterable(part.values for part in parts)) == stored
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])

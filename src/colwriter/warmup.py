@@ -175,6 +175,8 @@ def _is_writable(arrow_type: pa.DataType) -> bool:
 def _leaf(arrow_type: Any, distinct: int) -> pa.Array:
     """Numbers or texts, ``distinct`` different ones, in no order."""
     numbers = np.arange(_ROWS) * 7919 % distinct
+    if pa.types.is_date64(arrow_type):
+        numbers *= 86_400_000  # whole days
     try:
         bits = arrow_type.bit_width
     except ValueError:

@@ -313,12 +313,14 @@ if config.BOUNDSCHECK:  # type: ignore[attr-defined]
 
     @numba.njit
     def pack_pairs(data: Any, index: int, count: int, width: Any) -> Any:
-        words = [numba.uint64(0), numba.uint64(0), numba.uint64(0), numba.uint64(0)]
+        words = (numba.uint64(0), numba.uint64(0), numba.uint64(0), numba.uint64(0))
         alike = numba.uint64(0)
-        for k in range(8):
-            value = numba.uint64(data[index + k] if k < count else 0)
-            alike |= numba.uint64(value == numba.uint64(data[index])) << numba.uint64(k)
-            words[k // 2] |= value << (numba.uint64(width) * numba.uint64(k % 2))
+        for k in range(0, 8, 2):
+            low = numba.uint64(data[index + k] if k < count else 0)
+            high = numba.uint64(data[index + k + 1] if k + 1 < count else 0)
+            first = numba.uint64(data[index])
+            alike |= (numba.uint64(low == first) | (numba.uint64(high == first) << numba.uint64(1))) << numba.uint64(k)
+            words = (words[1], words[2], words[3], low | (high << numba.uint64(width)))
         return words[0], words[1], words[2], words[3], alike
 
     @numba.njit

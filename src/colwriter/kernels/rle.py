@@ -162,7 +162,9 @@ def _encode_packed(
         # Nor where too little of the page is left.
         last = marks + (possible >> 3)
         store_u64(out, last, np.uint64(out[last]) | (ALL << np.uint64(possible & 7)))
+        # A step from the last level on may look 112 bits further, and ``least`` of them were not possible.
         store_u64(out, last + 8, ALL)
+        store_u64(out, last + 16, ALL)
 
         header = position
         position += 1
