@@ -1,6 +1,6 @@
 """Write Parquet fast, with size statistics that say how large a file is once decoded."""
 
-from colwriter.api import write_column, write_table
+from colwriter.api import write_column, write_metadata, write_table
 from colwriter.arena import release_arenas
 from colwriter.errors import (
     ColwriterError,
@@ -33,5 +33,6 @@ __all__ = [
     "read_page_index",
     "release_arenas",
     "write_column",
+    "write_metadata",
     "write_table",
 ]

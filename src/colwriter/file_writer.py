@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -40,6 +41,8 @@ MAGIC = b"PAR1"
 # Readers take the version for that of the format's first logical types; nothing here depends on it.
 FORMAT_VERSION = 1
 ARROW_SCHEMA_KEY = "ARROW:schema"
+# What names of columns may not contain for Spark.
+SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
 # Rows of a row group from which threads pay: to hand work over takes some fifty microseconds.
 THREADED_ROWS = 1 << 15
 
@@ -66,7 +69,8 @@ class ParquetWriter:
     ``where``: a path, where the file appears when it is complete and not before; or a binary file object or
     ``pyarrow.NativeFile``, which stays open. ``schema``: the ``pyarrow.Schema`` of all tables. Options have the names
     and meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
-    ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path.
+    ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path. ``metadata_collector``: a list that the
+    footer is added to once the file is complete.
 
     As a context manager, the file is finished at the end of the block, and given up if that raises.
     """
@@ -74,11 +78,24 @@ class ParquetWriter:
     _sink: Sink | None = None
     _error: BaseException | None = None
 
-    def __init__(self, where: Any, schema: pa.Schema, filesystem: Any = None, **options: Any) -> None:
+    def __init__(
+        self,
+        where: Any,
+        schema: pa.Schema,
+        filesystem: Any = None,
+        *,
+        metadata_collector: list[Any] | None = None,
+        **options: Any,
+    ) -> None:
         if not isinstance(schema, pa.Schema):
             raise InvalidOptionError(f"schema: expected a pyarrow.Schema, found {type(schema).__name__}")
+        if metadata_collector is not None and not hasattr(metadata_collector, "append"):
+            raise InvalidOptionError(f"metadata_collector: expected a list, found {metadata_collector!r}")
+        self._metadata_collector = metadata_collector
         self._options = WriterOptions.from_keywords(**options)
         self._input_schema = schema
+        if self._options.flavor == "spark":
+            schema = _spark_schema(schema)
         stored = stored_schema(schema)
         self._schema = parquet_schema(stored, self._options.use_compliant_nested_type, self._options.types)
         paths = [column.dotted_path for column in self._schema.columns]
@@ -93,6 +110,7 @@ class ParquetWriter:
         if self._options.store_schema:
             self._key_values[ARROW_SCHEMA_KEY] = base64.b64encode(schema.serialize()).decode()
         self._row_groups: list[_WrittenRowGroup] = []
+        self._row_groups_elsewhere: list[RowGroup] = []
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
         self._metadata: FileMetaData | None = None
@@ -154,6 +172,20 @@ class ParquetWriter:
             raise InvalidOptionError(f"key_value_metadata: expected a mapping, found {key_value_metadata!r}")
         for key, value in key_value_metadata.items():
             self._key_values[_text(key)] = None if value is None else _text(value)
+
+    def append_row_groups(self, metadata: FileMetaData) -> None:
+        """Name the row groups of another file in this one's footer, after its own: they must say in which file they are
+        (``FileMetaData.with_file_path``).
+
+        Raises ``InvalidDataError`` where the other file has another schema.
+        """
+        self._require_open()
+        if not isinstance(metadata, FileMetaData):
+            raise InvalidDataError(f"metadata: expected a colwriter.FileMetaData, found {type(metadata).__name__}")
+        if metadata.schema != self._schema.elements:
+            names, found = ([e.name for e in elements[1:]] for elements in (self._schema.elements, metadata.schema))
+            raise InvalidDataError(f"metadata: expected the schema of this file, {names}, found another, {found}")
+        self._row_groups_elsewhere += metadata.row_groups
 
     def close(self) -> None:
         """Finish the file: write what waits, the page indexes and the footer. A second call does nothing.
@@ -251,7 +283,7 @@ class ParquetWriter:
 
         chunks = []
         for encoded in in_order(encode, len(columns), threads):
-            chunks += [_write_chunk(sink, chunk, self._options) for chunk in encoded]
+            chunks += [_write_chunk(sink, chunk) for chunk in encoded]
             del encoded  # its memory is free while the next column is encoded
         self._row_groups.append(_WrittenRowGroup(table.num_rows, start, chunks))
 
@@ -266,10 +298,11 @@ class ParquetWriter:
                 zip(self._row_groups, places, offset_places, strict=True)
             )
         )
+        row_groups += tuple(self._row_groups_elsewhere)
         metadata = FileMetaData(
             version=FORMAT_VERSION,
             schema=self._schema.elements,
-            num_rows=sum(group.num_rows for group in self._row_groups),
+            num_rows=sum(group.num_rows for group in row_groups),
             row_groups=row_groups,
             key_value_metadata=tuple(KeyValue(k, v) for k, v in self._key_values.items()) or None,
             created_by=CREATED_BY,
@@ -280,6 +313,8 @@ class ParquetWriter:
         sink.write(len(footer).to_bytes(4, "little") + MAGIC)
         sink.close()
         self._metadata = metadata
+        if self._metadata_collector is not None:
+            self._metadata_collector.append(metadata)
 
 
 def _contiguous(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
@@ -301,14 +336,14 @@ def _contiguous(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
     )
 
 
-def _write_chunk(sink: Sink, chunk: EncodedChunk, options: WriterOptions) -> _WrittenChunk:
+def _write_chunk(sink: Sink, chunk: EncodedChunk) -> _WrittenChunk:
     offset = sink.position
     for part in chunk.parts:
         if isinstance(part, Pieces):
             sink.write_pieces(part)
         else:
             sink.write(part)
-    offset_index = chunk.offset_index(offset) if options.write_page_index else None
+    offset_index = chunk.offset_index(offset) if chunk.options.write_page_index else None
     return _WrittenChunk(chunk.column_metadata(offset), chunk.column_index, offset_index)
 
 
@@ -357,6 +392,12 @@ def _text(value: Any) -> str:
         return value.decode() if isinstance(value, bytes) else str(value)
     except UnicodeDecodeError:
         raise InvalidDataError(f"metadata: keys and values must be UTF-8, found {value!r}") from None
+
+
+def _spark_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema with top-level names that Spark takes, as pyarrow changes them."""
+    fields = [field.with_name(SPARK_FORBIDDEN.sub("_", field.name)) for field in schema]
+    return pa.schema(fields, schema.metadata)
 
 
 def _field_text(field: pa.Field) -> str:
