@@ -16,7 +16,7 @@ FLOORS = [
     {"compression", "statistics"},
     {"schema", "stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings"},
     {"column_writer"},
-    {"sinks", "inputs", "file_writer", "reader", "bounds", "level_names", "inspection", "sizes"},
+    {"sinks", "inputs", "row_groups", "file_writer", "reader", "bounds", "level_names", "inspection", "sizes"},
     {"api", "conversion", "demo", "display", "inspection_view", "warmup", "cli", "__init__", "__main__"},
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
@@ -24,7 +24,7 @@ FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 READ_SIDE = {"reader", "bounds", "level_names", "inspection", "sizes"}
 WRITE_SIDE = {
     *("stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings", "column_writer"),
-    *("file_writer", "statistics"),
+    *("row_groups", "file_writer", "statistics"),
 }
 
 

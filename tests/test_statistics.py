@@ -77,7 +77,9 @@ WORDS = ["żółw" * 30 + "a", "żółw" * 30 + "b", "zebra"]
 @pytest.mark.parametrize("length", [1, 3, 64, 1000, None])
 def test_truncate_lengths(length: int | None) -> None:
     """Each option shortens its own bounds, between characters, and leaves those of the other alone."""
-    table = pa.table({"s": WORDS, "b": [word.encode() for word in WORDS], "f": pa.array([b"x" * 70] * 3, pa.binary(70))})
+    table = pa.table(
+        {"s": WORDS, "b": [word.encode() for word in WORDS], "f": pa.array([b"x" * 70] * 3, pa.binary(70))}
+    )
 
     def bounds(**options: object) -> tuple[list, list]:
         metadata = cw.write_table(table, sink := io.BytesIO(), max_rows_per_page=1, **options)

@@ -28,8 +28,9 @@ from colwriter.metadata import (
     KeyValue,
     RowGroup,
 )
-from colwriter.options import WriterOptions
+from colwriter.options import UNLIMITED, WriterOptions
 from colwriter.parallel import in_order
+from colwriter.row_groups import ByteLimits
 from colwriter.schema import parquet_schema
 from colwriter.sinks import Sink, open_sink
 from colwriter.stored import as_stored, stored_schema
@@ -112,7 +113,9 @@ class ParquetWriter:
         self._row_groups: list[_WrittenRowGroup] = []
         self._row_groups_elsewhere: list[RowGroup] = []
         self._pending: list[pa.RecordBatch] = []
-        self._pending_rows = 0
+        self._pending_rows = self._pending_bytes = 0
+        encoded, decoded = self._options.max_row_group_bytes, self._options.max_row_group_decoded_bytes
+        self._limits = None if encoded == decoded == UNLIMITED else ByteLimits(encoded, decoded, stored)
         self._metadata: FileMetaData | None = None
         self._sink = open_sink(where, filesystem)
         self._guarded(self._sink.write, MAGIC)
@@ -141,7 +144,11 @@ class ParquetWriter:
             self.write_batch(batch, row_group_size)
 
     def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
-        """Write a table as row groups of at most ``row_group_size`` rows, the last one shorter."""
+        """Write a table as row groups of at most ``row_group_size`` rows, the last one shorter.
+
+        They also end before they pass ``max_row_group_decoded_bytes``, in Arrow buffers, and, as far as the row groups
+        before tell, ``max_row_group_bytes``, in the file; unless a single row does.
+        """
         self._require_open()
         if not isinstance(table, pa.Table):
             raise InvalidDataError(f"table: expected a pyarrow.Table, found {type(table).__name__}; write takes others")
@@ -150,12 +157,18 @@ class ParquetWriter:
         self._guarded(self._write_row_groups, table, self._size(row_group_size))
 
     def write_batch(self, batch: pa.RecordBatch, row_group_size: int | None = None) -> None:
-        """Add a record batch; a row group is written when ``row_group_size`` rows have come together."""
+        """Add a record batch; a row group is written when ``row_group_size`` rows have come together.
+
+        With ``max_row_group_bytes`` or ``max_row_group_decoded_bytes``, also when more would pass them.
+        """
         self._require_open()
         if not isinstance(batch, pa.RecordBatch):
             raise InvalidDataError(f"batch: expected a pyarrow.RecordBatch, found {type(batch).__name__}")
         self._check_schema(batch.schema)
         size = self._size(row_group_size)
+        if self._limits is not None:
+            self._guarded(self._add, batch, size, self._limits)
+            return
         self._pending.append(batch)
         self._pending_rows += batch.num_rows
         if self._pending_rows >= size:
@@ -251,11 +264,41 @@ class ParquetWriter:
 
     def _flush(self) -> None:
         if self._pending:
-            table = pa.Table.from_batches(self._pending, self._input_schema)
-            self._pending, self._pending_rows = [], 0
+            table = pa.Table.from_batches(self._pending, self._pending[0].schema)
+            self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
             self._write_row_groups(table, table.num_rows)
 
+    def _add(self, batch: pa.RecordBatch, size: int, limits: ByteLimits) -> None:
+        """Add a record batch where row groups have limits in bytes; those that are full are written."""
+        table = limits.stored(pa.Table.from_batches([batch]))
+        self._pending += table.to_batches()
+        self._pending_rows += table.num_rows
+        self._pending_bytes += table.nbytes
+        if self._pending_rows >= size or self._pending_bytes > limits.most:
+            table = pa.Table.from_batches(self._pending, table.schema)
+            rest = table.slice(self._write_limited(table, size, limits, is_end=False))
+            self._pending, self._pending_rows, self._pending_bytes = rest.to_batches(), rest.num_rows, rest.nbytes
+
+    def _write_limited(self, table: pa.Table, size: int, limits: ByteLimits, is_end: bool = True) -> int:
+        """Write row groups that keep to their limits, and return the rows written: all that fill a row group.
+
+        At the end, the rest is a row group too.
+        """
+        start = 0
+        while start < table.num_rows:
+            rows = limits.cut(table.slice(start), size)
+            end = start + rows.num_rows
+            if end == table.num_rows and rows.num_rows < size and not is_end:
+                break
+            self._write_row_group(rows)
+            limits.learn(rows, sum(chunk.metadata.total_compressed_size for chunk in self._row_groups[-1].chunks))
+            start = end
+        return start
+
     def _write_row_groups(self, table: pa.Table, size: int) -> None:
+        if self._limits is not None:
+            self._write_limited(table, size, self._limits)
+            return
         if table.num_rows <= size:
             if table.num_rows:
                 self._write_row_group(table)

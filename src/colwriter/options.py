@@ -194,6 +194,8 @@ class WriterOptions:
     """The options of one file. ``from_keywords`` reads what the public functions take."""
 
     row_group_size: int
+    max_row_group_bytes: int
+    max_row_group_decoded_bytes: int
     data_page_size: int
     data_page_version: int
     max_rows_per_page: int
@@ -269,6 +271,8 @@ def _read_keywords(
     *,
     size_statistics_level: object = SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
     row_group_size: object = None,
+    max_row_group_bytes: object = None,
+    max_row_group_decoded_bytes: object = None,
     use_dictionary: object = True,
     compression: object = "snappy",
     compression_level: object = None,
@@ -305,6 +309,8 @@ def _read_keywords(
         encoding = _per_column("column_encoding", column_encoding, None, _parse_encoding)
     return WriterOptions(
         row_group_size=_positive("row_group_size", row_group_size, DEFAULT_ROW_GROUP_SIZE),
+        max_row_group_bytes=_positive("max_row_group_bytes", max_row_group_bytes, UNLIMITED),
+        max_row_group_decoded_bytes=_positive("max_row_group_decoded_bytes", max_row_group_decoded_bytes, UNLIMITED),
         data_page_size=_positive("data_page_size", data_page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
         data_page_version=_parse_version(data_page_version),
         max_rows_per_page=_positive("max_rows_per_page", max_rows_per_page, DEFAULT_PAGE_ROWS),

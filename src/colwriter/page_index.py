@@ -17,7 +17,15 @@ from colwriter.levels import LeafColumn
 from colwriter.pages import Histograms, Pages
 from colwriter.statistics import Bound, truncate_max, truncate_min
 
-__all__ = ["BoundLengths", "PageBounds", "byte_array_bounds", "column_index", "number_bounds", "offset_index", "page_bounds"]
+__all__ = [
+    "BoundLengths",
+    "PageBounds",
+    "byte_array_bounds",
+    "column_index",
+    "number_bounds",
+    "offset_index",
+    "page_bounds",
+]
 
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
