@@ -17,7 +17,7 @@ FLOORS = [
     {"schema", "stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings"},
     {"column_writer"},
     {"sinks", "inputs", "row_groups", "file_writer", "reader", "bounds", "level_names", "inspection", "sizes"},
-    {"api", "conversion", "demo", "display", "inspection_view", "warmup", "cli", "__init__", "__main__"},
+    {"api", "dataset", "conversion", "demo", "display", "inspection_view", "warmup", "cli", "__init__", "__main__"},
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 # The reader shares the format's structures with the writer, and nothing else: it can check the writer.

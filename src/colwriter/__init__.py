@@ -2,6 +2,7 @@
 
 from colwriter.api import write_column, write_metadata, write_table
 from colwriter.arena import release_arenas
+from colwriter.dataset import WrittenFile, write_to_dataset
 from colwriter.errors import (
     ColwriterError,
     CorruptFileError,
@@ -28,6 +29,7 @@ __all__ = [
     "SizeStatisticsLevel",
     "SortingColumn",
     "UnsupportedTypeError",
+    "WrittenFile",
     "__version__",
     "read_metadata",
     "read_page_index",
@@ -35,4 +37,5 @@ __all__ = [
     "write_column",
     "write_metadata",
     "write_table",
+    "write_to_dataset",
 ]
