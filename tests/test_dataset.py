@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
@@ -76,6 +77,30 @@ def test_readers(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         rows = connection.execute(query, [f"{tmp_path}/d/**/*.parquet"]).fetchall()
     assert by_x([dict(zip(TABLE.column_names, row, strict=True)) for row in rows]) == expected
+
+
+def test_views(tmp_path: Path) -> None:
+    """Polars gives views, also in lists, of which pyarrow cannot take rows."""
+    frame = pl.DataFrame({"k": ["a", "b", None, "a"], "s": ["x", None, "a string of some length", "y"]})
+    frame = frame.with_columns(l=pl.concat_list("s", "k"), x=pl.int_range(4))
+    cw.write_to_dataset(frame, tmp_path, ["k"])
+    read = pl.read_parquet(tmp_path / "**/*.parquet", hive_partitioning=True).select(frame.columns).sort("x")
+    assert read.equals(frame)
+    assert pq.read_schema(next(tmp_path.rglob("*.parquet"))).field("s").type == pa.string_view()
+
+
+def test_columns_that_cannot_be_divided(tmp_path: Path) -> None:
+    runs = pc.run_end_encode(pa.array([1, 1, 2]))
+    with pytest.raises(
+        cw.UnsupportedTypeError, match=r"^r: cannot be divided into partitions yet, being run_end_encoded"
+    ):
+        cw.write_to_dataset(pa.table({"k": [1, 2, 1], "r": runs}), tmp_path, ["k"])
+    assert not list(tmp_path.iterdir())
+    twice = pa.table([[1], [2], [3]], names=["a", "a", "k"])
+    cw.write_to_dataset(twice, tmp_path, ["k"])
+    assert pq.ParquetFile(next(tmp_path.rglob("*.parquet"))).schema_arrow.names == ["a", "a"]
+    with pytest.raises(cw.InvalidOptionError, match="partition_cols: expected columns of the table"):
+        cw.write_to_dataset(twice, tmp_path, ["a"])
 
 
 def test_one_file(tmp_path: Path) -> None:

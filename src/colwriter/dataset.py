@@ -70,21 +70,22 @@ def write_to_dataset(
     if metadata_collector is not None and not hasattr(metadata_collector, "append"):
         raise InvalidOptionError(f"metadata_collector: expected a list, found {metadata_collector!r}")
     files, root = _root(root_path, filesystem)
-    kept = [name for name in source.schema.names if name not in columns]
-    if len(kept) + len(columns) != len(source.schema):
-        raise InvalidOptionError(f"partition_cols: expected columns with names of their own, found {columns}")
-    schema = pa.schema([field for field in source.schema if field.name in kept], source.schema.metadata)
+    kept = [k for k, name in enumerate(source.schema.names) if name not in columns]
+    schema = pa.schema([source.schema.field(k) for k in kept], source.schema.metadata)
     ParquetWriter(io.BytesIO(), schema, **options).abort()  # options that are wrong are so before there is a folder
     if existing_data_behavior == "error" and _entries(files, root):
         raise InvalidOptionError(f"existing_data_behavior: 'error' expects no data at {root}, found some")
 
     data = source if isinstance(source, pa.Table) else source.read_all()
-    rest = data.drop_columns(columns)
+    takeable = [_takeable(data.column(k), data.schema.field(k)) for k in kept] if columns else []
     with _staging(files) as stage:
         written = []
         for folder, rows in _partitions(data, columns):
             path = posixpath.join(root, folder, basename)
-            part = rest if rows is None else rest.take(rows)
+            part = data
+            if rows is not None:
+                arrays = [_take(column, rows, field) for column, field in zip(takeable, schema, strict=True)]
+                part = pa.Table.from_arrays(arrays, schema=schema)
             with files.open_output_stream(stage(path), compression=None) as stream:
                 metadata = write_table(part, stream, **options)
                 size = stream.tell()
@@ -110,17 +111,15 @@ def write_to_dataset(
 
 
 def _partition_columns(schema: pa.Schema, columns: Any) -> list[str]:
-    if isinstance(columns, str):
-        columns = [columns]
-    columns = list(columns or ())
-    for name in columns:
-        if name not in schema.names:
+    names: list[str] = [columns] if isinstance(columns, str) else list(columns or ())
+    for name in names:
+        if schema.names.count(name) != 1:
             raise InvalidOptionError(f"partition_cols: expected columns of the table, {schema.names}, found {name!r}")
         if "/" in name:
             raise InvalidOptionError(f"partition_cols: expected names of folders, without '/', found {name!r}")
-    if len(set(columns)) < len(columns):
-        raise InvalidOptionError(f"partition_cols: expected each column once, found {columns}")
-    return columns
+    if len(set(names)) < len(names):
+        raise InvalidOptionError(f"partition_cols: expected each column once, found {names}")
+    return names
 
 
 def _basename(template: object) -> str:
@@ -178,6 +177,24 @@ def _partitions(table: pa.Table, columns: list[str]) -> Iterator[tuple[str, pa.A
         folders.setdefault(partitioning.format(is_here)[0], []).append(groups["rows_list"][k].values)
     for folder, rows in folders.items():
         yield folder, pa.concat_arrays(rows)
+
+
+def _takeable(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    """The column, or, where pyarrow cannot take rows of its type (views, run-end encoded), in that of its values."""
+    try:
+        column.slice(0, 0).take(pa.array([], pa.int64()))
+    except pa.ArrowNotImplementedError:
+        return as_stored(column, stored_schema(pa.schema([field])).field(0))
+    return column
+
+
+def _take(column: pa.ChunkedArray, rows: pa.Array, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        return as_stored(column.take(rows), field)
+    except UnsupportedTypeError as error:
+        raise UnsupportedTypeError(
+            f"{field.name}: cannot be divided into partitions yet, being {field.type}: pyarrow takes no rows of it"
+        ) from error
 
 
 @contextmanager

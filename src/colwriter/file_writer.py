@@ -71,7 +71,10 @@ class ParquetWriter:
     ``pyarrow.NativeFile``, which stays open. ``schema``: the ``pyarrow.Schema`` of all tables. Options have the names
     and meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
     ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path. ``metadata_collector``: a list that the
-    footer is added to once the file is complete.
+    footer is added to once the file is complete. ``statistics_truncate_length`` and ``column_index_truncate_length``
+    are the bytes that bounds of byte arrays are shortened to, None for whole ones; ``max_row_group_bytes`` and
+    ``max_row_group_decoded_bytes`` end row groups as ``write_table`` says. Raises ``InvalidOptionError``, or
+    ``UnsupportedTypeError`` for a column that cannot be written.
 
     As a context manager, the file is finished at the end of the block, and given up if that raises.
     """
