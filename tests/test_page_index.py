@@ -13,13 +13,14 @@ from colwriter.arena import Arena
 from colwriter.buffers import frozen
 from colwriter.leaf_types import LeafType, TypeOptions, leaf_type
 from colwriter.metadata import BoundaryOrder, ColumnIndex, OffsetIndex, PageLocation
-from colwriter.page_index import PageBounds, byte_array_bounds, column_index, number_bounds, offset_index
+from colwriter.page_index import BoundLengths, PageBounds, byte_array_bounds, column_index, number_bounds, offset_index
 from colwriter.pages import NO_HISTOGRAM, Histograms, Pages
 from colwriter.statistics import truncate_max, truncate_min
 
 ASCENDING, DESCENDING, UNORDERED = BoundaryOrder.ASCENDING, BoundaryOrder.DESCENDING, BoundaryOrder.UNORDERED
 LEAVES = {np.int32: leaf_type(pa.int32(), TypeOptions()), np.int64: leaf_type(pa.int64(), TypeOptions())}
 BYTES = leaf_type(pa.binary(), TypeOptions())
+LIMITS = BoundLengths(statistics=64, column_index=32)
 # Lists have a long header from 15 elements on; varints grow at every seventh bit.
 NUMBERS = st.one_of(st.integers(0, 200), st.sampled_from([63, 64, 8191, 8192, 2**31, 2**40, 2**62]))
 
@@ -44,7 +45,7 @@ def byte_bounds(table: Pages, minima: list[bytes], maxima: list[bytes], leaf: Le
     lengths = np.array([len(value) for value in flat], np.int64)
     starts = np.cumsum(lengths + 1) - lengths - 1
     data = frozen(np.frombuffer(b"".join(value + b"\xfe" for value in flat), np.uint8))
-    return byte_array_bounds(table, data, starts.reshape(2, -1), lengths.reshape(2, -1), leaf)
+    return byte_array_bounds(table, data, starts.reshape(2, -1), lengths.reshape(2, -1), leaf, LIMITS)
 
 
 @settings(max_examples=100, deadline=None)
@@ -93,12 +94,12 @@ def test_column_index(rows: list, kind: str) -> None:
     bounds = byte_bounds(table, minima, maxima)
     histograms = Histograms(_with_chunk(repetition), _with_chunk(definition))
     encoded = column_index(table, bounds, histograms, None, Arena())
-    stored = [truncate_min(v, False).value for v in minima], [truncate_max(v, False).value for v in maxima]
+    stored = [truncate_min(v, False, 32).value for v in minima], [truncate_max(v, False, 32).value for v in maxima]
     order = naive_order(*stored)
     low, high = map(iter, stored)
     if filled:
-        assert bounds.least == truncate_min(min(minima), False)
-        assert bounds.greatest == truncate_max(max(maxima), False)
+        assert bounds.least == truncate_min(min(minima), False, 64)
+        assert bounds.greatest == truncate_max(max(maxima), False, 64)
     else:
         assert (bounds.least, bounds.greatest) == (None, None)
     expected = ColumnIndex(

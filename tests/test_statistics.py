@@ -69,3 +69,37 @@ def test_long_values_of_a_file() -> None:
     index, _ = cw.read_page_index(sink.getvalue())
     assert (index.min_values, index.max_values) == ((b"a" * 64,), (b"d",))
     assert pq.read_table(io.BytesIO(sink.getvalue()), filters=[("s", ">", "c")]).num_rows == 1
+
+
+WORDS = ["żółw" * 30 + "a", "żółw" * 30 + "b", "zebra"]
+
+
+@pytest.mark.parametrize("length", [1, 3, 64, 1000, None])
+def test_truncate_lengths(length: int | None) -> None:
+    """Each option shortens its own bounds, between characters, and leaves those of the other alone."""
+    table = pa.table(
+        {"s": WORDS, "b": [word.encode() for word in WORDS], "f": pa.array([b"x" * 70] * 3, pa.binary(70))}
+    )
+
+    def bounds(**options: object) -> tuple[list, list]:
+        metadata = cw.write_table(table, sink := io.BytesIO(), max_rows_per_page=1, **options)
+        chunks = [column.meta_data.statistics for column in metadata.row_groups[0].columns]
+        return chunks, [cw.read_page_index(sink, 0, name)[0] for name in table.column_names]
+
+    default_chunks, default_pages = bounds()
+    chunks, pages = bounds(statistics_truncate_length=length)
+    assert pages == default_pages
+    assert bounds(column_index_truncate_length=length)[0] == default_chunks
+    pages = bounds(column_index_truncate_length=length)[1]
+    limit = length or 1000
+    for name, chunk, page in zip(table.column_names, chunks, pages, strict=True):
+        data = [value.encode() if isinstance(value, str) else value for value in table[name].to_pylist()]
+        wanted = 70 if name == "f" else limit
+        low, high = truncate_min(min(data), name == "s", wanted), truncate_max(max(data), name == "s", wanted)
+        assert (chunk.min_value, chunk.is_min_value_exact) == low
+        assert (chunk.max_value, chunk.is_max_value_exact) == high
+        assert chunk.min_value <= min(data) <= max(data) <= chunk.max_value
+        assert list(page.min_values) == [truncate_min(value, name == "s", wanted).value for value in data]
+        assert list(page.max_values) == [truncate_max(value, name == "s", wanted).value for value in data]
+        if name == "s":
+            assert chunk.min_value.decode() <= min(WORDS)

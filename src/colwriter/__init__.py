@@ -1,8 +1,9 @@
 """Write Parquet fast, with size statistics that say how large a file is once decoded."""
 
-from colwriter.api import write_column, write_table
+from colwriter.api import write_column, write_metadata, write_table
 from colwriter.arena import release_arenas
 from colwriter.bloom_filter import BloomFilter
+from colwriter.dataset import WrittenFile, write_to_dataset
 from colwriter.errors import (
     ColwriterError,
     CorruptFileError,
@@ -30,11 +31,14 @@ __all__ = [
     "SizeStatisticsLevel",
     "SortingColumn",
     "UnsupportedTypeError",
+    "WrittenFile",
     "__version__",
     "read_bloom_filter",
     "read_metadata",
     "read_page_index",
     "release_arenas",
     "write_column",
+    "write_metadata",
     "write_table",
+    "write_to_dataset",
 ]

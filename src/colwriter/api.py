@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from colwriter.inputs import as_column, as_reader
 from colwriter.metadata import FileMetaData
 from colwriter.options import parse_bool
 
-__all__ = ["write_column", "write_table"]
+__all__ = ["write_column", "write_metadata", "write_table"]
 
 
 def write_table(
@@ -59,3 +60,21 @@ def write_column(
     except pa.ArrowInvalid as error:
         raise InvalidDataError(f"{name}: the array is not valid Arrow: {error}") from error
     return write_table(table, where, filesystem=filesystem, **options)
+
+
+def write_metadata(
+    schema: pa.Schema,
+    where: Any,
+    metadata_collector: Iterable[FileMetaData] | None = None,
+    filesystem: Any = None,
+    **options: Any,
+) -> None:
+    """Write a file without rows: the ``_common_metadata`` of a dataset, or its ``_metadata``, with all row groups.
+
+    ``schema``: that of the files, thus without partition columns. ``metadata_collector``: footers of the files, which
+    ``write_to_dataset`` collects, or ``write_table`` if ``FileMetaData.with_file_path`` then says where each file is.
+    Otherwise as ``write_table``; ``InvalidDataError`` where a file has another schema.
+    """
+    with ParquetWriter(where, schema, filesystem, **options) as writer:
+        for metadata in metadata_collector or ():
+            writer.append_row_groups(metadata)

@@ -37,7 +37,7 @@ from colwriter.metadata import (
     Type,
 )
 from colwriter.options import ColumnOptions, SizeStatisticsLevel, WriterOptions
-from colwriter.page_index import column_index, offset_index, page_bounds
+from colwriter.page_index import BoundLengths, column_index, offset_index, page_bounds
 from colwriter.pages import (
     NO_HISTOGRAMS,
     EncodedLevels,
@@ -162,15 +162,15 @@ def encode_column_chunk(
     if column.write_statistics:
         statistics = Statistics(null_count=pages.total(1) - pages.total(3))
     if column.write_statistics and leaf.descriptor.leaf.order is not Order.UNDEFINED:
-        bounds = page_bounds(
-            leaf.dictionary or leaf, pages, _concatenate([segment.values.extremes for segment in segments])
-        )
+        limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
+        extremes = _concatenate([segment.values.extremes for segment in segments])
+        bounds = page_bounds(leaf.dictionary or leaf, pages, extremes, limits)
         nan_counts = nan_count = None
         if leaf.descriptor.leaf.order is Order.FLOAT:
             nan_counts = _concatenate([segment.values.nan_counts for segment in segments])
             nan_count = int(nan_counts.sum())
         statistics = chunk_statistics(pages.total(1) - pages.total(3), bounds.least, bounds.greatest, nan_count)
-        if options.write_page_index:
+        if column.write_page_index:
             per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
             index = column_index(pages, bounds, per_page, nan_counts, arena)
     return EncodedChunk(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -28,8 +29,9 @@ from colwriter.metadata import (
     KeyValue,
     RowGroup,
 )
-from colwriter.options import WriterOptions
+from colwriter.options import UNLIMITED, WriterOptions
 from colwriter.parallel import in_order
+from colwriter.row_groups import ByteLimits
 from colwriter.schema import parquet_schema
 from colwriter.sinks import Sink, open_sink
 from colwriter.stored import as_stored, stored_schema
@@ -38,9 +40,9 @@ from colwriter.version import CREATED_BY
 __all__ = ["ParquetWriter"]
 
 MAGIC = b"PAR1"
-# Readers take the version for that of the format's first logical types; nothing here depends on it.
-FORMAT_VERSION = 1
 ARROW_SCHEMA_KEY = "ARROW:schema"
+# What names of columns may not contain for Spark.
+SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
 # Rows of a row group from which threads pay: to hand work over takes some fifty microseconds.
 THREADED_ROWS = 1 << 15
 
@@ -70,6 +72,10 @@ class ParquetWriter:
     and meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
     ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path; ``bloom_filter_options`` without ``ndv``
     makes filters as large as the data need, and True instead of a dict makes one for every column.
+    ``metadata_collector``: a list that the footer is added to once the file is complete. ``statistics_truncate_length``
+    and ``column_index_truncate_length`` are the bytes that bounds of byte arrays are shortened to, None for whole ones;
+    ``max_row_group_bytes`` and ``max_row_group_decoded_bytes`` end row groups as ``write_table`` says. Raises ``InvalidOptionError``, or
+    ``UnsupportedTypeError`` for a column that cannot be written.
 
     As a context manager, the file is finished at the end of the block, and given up if that raises.
     """
@@ -77,11 +83,24 @@ class ParquetWriter:
     _sink: Sink | None = None
     _error: BaseException | None = None
 
-    def __init__(self, where: Any, schema: pa.Schema, filesystem: Any = None, **options: Any) -> None:
+    def __init__(
+        self,
+        where: Any,
+        schema: pa.Schema,
+        filesystem: Any = None,
+        *,
+        metadata_collector: list[Any] | None = None,
+        **options: Any,
+    ) -> None:
         if not isinstance(schema, pa.Schema):
             raise InvalidOptionError(f"schema: expected a pyarrow.Schema, found {type(schema).__name__}")
+        if metadata_collector is not None and not hasattr(metadata_collector, "append"):
+            raise InvalidOptionError(f"metadata_collector: expected a list, found {metadata_collector!r}")
+        self._metadata_collector = metadata_collector
         self._options = WriterOptions.from_keywords(**options)
         self._input_schema = schema
+        if self._options.flavor == "spark":
+            schema = _spark_schema(schema)
         stored = stored_schema(schema)
         self._schema = parquet_schema(stored, self._options.use_compliant_nested_type, self._options.types)
         paths = [column.dotted_path for column in self._schema.columns]
@@ -99,8 +118,11 @@ class ParquetWriter:
         if self._options.store_schema:
             self._key_values[ARROW_SCHEMA_KEY] = base64.b64encode(schema.serialize()).decode()
         self._row_groups: list[_WrittenRowGroup] = []
+        self._row_groups_elsewhere: list[RowGroup] = []
         self._pending: list[pa.RecordBatch] = []
-        self._pending_rows = 0
+        self._pending_rows = self._pending_bytes = 0
+        encoded, decoded = self._options.max_row_group_bytes, self._options.max_row_group_decoded_bytes
+        self._limits = None if encoded == decoded == UNLIMITED else ByteLimits(encoded, decoded, stored)
         self._metadata: FileMetaData | None = None
         self._sink = open_sink(where, filesystem)
         self._guarded(self._sink.write, MAGIC)
@@ -129,7 +151,11 @@ class ParquetWriter:
             self.write_batch(batch, row_group_size)
 
     def write_table(self, table: pa.Table, row_group_size: int | None = None) -> None:
-        """Write a table as row groups of at most ``row_group_size`` rows, the last one shorter."""
+        """Write a table as row groups of at most ``row_group_size`` rows, the last one shorter.
+
+        They also end before they pass ``max_row_group_decoded_bytes``, in Arrow buffers, and, as far as the row groups
+        before tell, ``max_row_group_bytes``, in the file; unless a single row does.
+        """
         self._require_open()
         if not isinstance(table, pa.Table):
             raise InvalidDataError(f"table: expected a pyarrow.Table, found {type(table).__name__}; write takes others")
@@ -138,12 +164,18 @@ class ParquetWriter:
         self._guarded(self._write_row_groups, table, self._size(row_group_size))
 
     def write_batch(self, batch: pa.RecordBatch, row_group_size: int | None = None) -> None:
-        """Add a record batch; a row group is written when ``row_group_size`` rows have come together."""
+        """Add a record batch; a row group is written when ``row_group_size`` rows have come together.
+
+        With ``max_row_group_bytes`` or ``max_row_group_decoded_bytes``, also when more would pass them.
+        """
         self._require_open()
         if not isinstance(batch, pa.RecordBatch):
             raise InvalidDataError(f"batch: expected a pyarrow.RecordBatch, found {type(batch).__name__}")
         self._check_schema(batch.schema)
         size = self._size(row_group_size)
+        if self._limits is not None:
+            self._guarded(self._add, batch, size, self._limits)
+            return
         self._pending.append(batch)
         self._pending_rows += batch.num_rows
         if self._pending_rows >= size:
@@ -160,6 +192,20 @@ class ParquetWriter:
             raise InvalidOptionError(f"key_value_metadata: expected a mapping, found {key_value_metadata!r}")
         for key, value in key_value_metadata.items():
             self._key_values[_text(key)] = None if value is None else _text(value)
+
+    def append_row_groups(self, metadata: FileMetaData) -> None:
+        """Name the row groups of another file in this one's footer, after its own: they must say in which file they are
+        (``FileMetaData.with_file_path``).
+
+        Raises ``InvalidDataError`` where the other file has another schema.
+        """
+        self._require_open()
+        if not isinstance(metadata, FileMetaData):
+            raise InvalidDataError(f"metadata: expected a colwriter.FileMetaData, found {type(metadata).__name__}")
+        if metadata.schema != self._schema.elements:
+            names, found = ([e.name for e in elements[1:]] for elements in (self._schema.elements, metadata.schema))
+            raise InvalidDataError(f"metadata: expected the schema of this file, {names}, found another, {found}")
+        self._row_groups_elsewhere += metadata.row_groups
 
     def close(self) -> None:
         """Finish the file: write what waits, the page indexes and the footer. A second call does nothing.
@@ -225,11 +271,41 @@ class ParquetWriter:
 
     def _flush(self) -> None:
         if self._pending:
-            table = pa.Table.from_batches(self._pending, self._input_schema)
-            self._pending, self._pending_rows = [], 0
+            table = pa.Table.from_batches(self._pending, self._pending[0].schema)
+            self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
             self._write_row_groups(table, table.num_rows)
 
+    def _add(self, batch: pa.RecordBatch, size: int, limits: ByteLimits) -> None:
+        """Add a record batch where row groups have limits in bytes; those that are full are written."""
+        table = limits.stored(pa.Table.from_batches([batch]))
+        self._pending += table.to_batches()
+        self._pending_rows += table.num_rows
+        self._pending_bytes += table.nbytes
+        if self._pending_rows >= size or self._pending_bytes > limits.most:
+            table = pa.Table.from_batches(self._pending, table.schema)
+            rest = table.slice(self._write_limited(table, size, limits, is_end=False))
+            self._pending, self._pending_rows, self._pending_bytes = rest.to_batches(), rest.num_rows, rest.nbytes
+
+    def _write_limited(self, table: pa.Table, size: int, limits: ByteLimits, is_end: bool = True) -> int:
+        """Write row groups that keep to their limits, and return the rows written: all that fill a row group.
+
+        At the end, the rest is a row group too.
+        """
+        start = 0
+        while start < table.num_rows:
+            rows = limits.cut(table.slice(start), size)
+            end = start + rows.num_rows
+            if end == table.num_rows and rows.num_rows < size and not is_end:
+                break
+            self._write_row_group(rows)
+            limits.learn(rows, sum(chunk.metadata.total_compressed_size for chunk in self._row_groups[-1].chunks))
+            start = end
+        return start
+
     def _write_row_groups(self, table: pa.Table, size: int) -> None:
+        if self._limits is not None:
+            self._write_limited(table, size, self._limits)
+            return
         if table.num_rows <= size:
             if table.num_rows:
                 self._write_row_group(table)
@@ -258,7 +334,7 @@ class ParquetWriter:
 
         chunks = []
         for encoded in in_order(encode, len(columns), threads):
-            chunks += [_write_chunk(sink, chunk, self._options) for chunk in encoded]
+            chunks += [_write_chunk(sink, chunk) for chunk in encoded]
             del encoded  # its memory is free while the next column is encoded
         # Not at the end of the file, where they may also be: those of all row groups could be large.
         chunks = [_write_bloom_filter(sink, chunk) for chunk in chunks]
@@ -275,10 +351,11 @@ class ParquetWriter:
                 zip(self._row_groups, places, offset_places, strict=True)
             )
         )
+        row_groups += tuple(self._row_groups_elsewhere)
         metadata = FileMetaData(
-            version=FORMAT_VERSION,
+            version=1 if self._options.types.version == "1.0" else 2,
             schema=self._schema.elements,
-            num_rows=sum(group.num_rows for group in self._row_groups),
+            num_rows=sum(group.num_rows for group in row_groups),
             row_groups=row_groups,
             key_value_metadata=tuple(KeyValue(k, v) for k, v in self._key_values.items()) or None,
             created_by=CREATED_BY,
@@ -289,6 +366,8 @@ class ParquetWriter:
         sink.write(len(footer).to_bytes(4, "little") + MAGIC)
         sink.close()
         self._metadata = metadata
+        if self._metadata_collector is not None:
+            self._metadata_collector.append(metadata)
 
 
 def _contiguous(column: pa.ChunkedArray, field: pa.Field, keep_codes: bool, limit: int) -> pa.Array:
@@ -312,14 +391,14 @@ def _contiguous(column: pa.ChunkedArray, field: pa.Field, keep_codes: bool, limi
     )
 
 
-def _write_chunk(sink: Sink, chunk: EncodedChunk, options: WriterOptions) -> _WrittenChunk:
+def _write_chunk(sink: Sink, chunk: EncodedChunk) -> _WrittenChunk:
     offset = sink.position
     for part in chunk.parts:
         if isinstance(part, Pieces):
             sink.write_pieces(part)
         else:
             sink.write(part)
-    offset_index = chunk.offset_index(offset) if options.write_page_index else None
+    offset_index = chunk.offset_index(offset) if chunk.options.write_page_index else None
     return _WrittenChunk(chunk.column_metadata(offset), chunk.column_index, offset_index, chunk.bloom_filter)
 
 
@@ -380,6 +459,12 @@ def _text(value: Any) -> str:
         return value.decode() if isinstance(value, bytes) else str(value)
     except UnicodeDecodeError:
         raise InvalidDataError(f"metadata: keys and values must be UTF-8, found {value!r}") from None
+
+
+def _spark_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema with top-level names that Spark takes, as pyarrow changes them."""
+    fields = [field.with_name(SPARK_FORBIDDEN.sub("_", field.name)) for field in schema]
+    return pa.schema(fields, schema.metadata)
 
 
 def _field_text(field: pa.Field) -> str:

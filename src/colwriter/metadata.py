@@ -9,7 +9,7 @@ here as a plain int, and drops a struct field that is not known here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -286,6 +286,14 @@ class FileMetaData:
     key_value_metadata: Annotated[tuple[KeyValue, ...] | None, 5] = None
     created_by: Annotated[str | None, 6] = None
     column_orders: Annotated[tuple[ColumnOrder, ...] | None, 7] = None
+
+    def with_file_path(self, path: str) -> FileMetaData:
+        """The same footer with ``path`` as the file of each column chunk, relative to the file that will name it."""
+        groups = (
+            replace(group, columns=tuple(replace(column, file_path=path) for column in group.columns))
+            for group in self.row_groups
+        )
+        return replace(self, row_groups=tuple(groups))
 
 
 @dataclass(frozen=True, slots=True)

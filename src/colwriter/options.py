@@ -27,6 +27,8 @@ DEFAULT_PAGE_SIZE = 1 << 20
 DEFAULT_DICTIONARY_SIZE = 1 << 20
 DEFAULT_PAGE_ROWS = 20_000
 DEFAULT_FPP = 0.05
+DEFAULT_TRUNCATE_LENGTH = 64
+UNLIMITED = 1 << 62
 # Page sizes are int32 in the page header; a page is cut well before (parquet.thrift, PageHeader).
 MAX_PAGE_SIZE = 1 << 30
 
@@ -68,6 +70,7 @@ class ColumnOptions:
     use_dictionary: bool
     encoding: Encoding
     write_statistics: bool
+    write_page_index: bool
     size_statistics_level: SizeStatisticsLevel
     bloom_filter: BloomFilterOptions | None = None
 
@@ -126,18 +129,17 @@ _ENCODINGS = {
     )
 }
 
-# Options of pyarrow that cannot be set yet, with the one value that is accepted.
+# Options of pyarrow that cannot be set yet, with the values that are accepted; they all mean the same here.
 _FIXED: dict[str, tuple[Any, ...]] = {
     "encryption_properties": (None,),
-    "flavor": (None,),
     "use_content_defined_chunking": (False,),
     "writer_engine_version": (None, "V1", "V2"),
 }
 
 
 def _names(option: str, value: object) -> PerColumn[bool]:
-    if isinstance(value, bool):
-        return PerColumn(option, value, {})
+    if isinstance(value, bool | np.bool_):
+        return PerColumn(option, bool(value), {})
     if isinstance(value, Sequence) and not isinstance(value, str | bytes) and all(isinstance(v, str) for v in value):
         return PerColumn(option, False, dict.fromkeys(value, True))
     raise InvalidOptionError(f"{option}: expected a bool or a list of column names, found {value!r}")
@@ -182,7 +184,7 @@ def _one_of(option: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     raise InvalidOptionError(f"{option}: expected {' or '.join(map(repr, allowed))}, found {value!r}")
 
 
-def _positive(option: str, value: object, default: int, largest: int = 1 << 62) -> int:
+def _positive(option: str, value: object, default: int, largest: int = UNLIMITED) -> int:
     if value is None:
         return default
     number = _integer(option, value, "an integer of at least 1")
@@ -210,16 +212,20 @@ class WriterOptions:
     """The options of one file. ``from_keywords`` reads what the public functions take."""
 
     row_group_size: int
+    max_row_group_bytes: int
+    max_row_group_decoded_bytes: int
     data_page_size: int
     data_page_version: int
     max_rows_per_page: int
     dictionary_pagesize_limit: int
     store_schema: bool
-    write_page_index: bool
     write_page_checksum: bool
     use_compliant_nested_type: bool
     sorting_columns: tuple[SortingColumn, ...] | None
+    statistics_truncate_length: int
+    column_index_truncate_length: int
     types: TypeOptions
+    flavor: str | None
     max_threads: int
     _codec: PerColumn[str]
     _level: PerColumn[int | None]
@@ -227,6 +233,7 @@ class WriterOptions:
     _encoding: PerColumn[Encoding | None]
     _byte_stream_split: PerColumn[bool]
     _statistics: PerColumn[bool]
+    _page_index: PerColumn[bool]
     _size_statistics: PerColumn[SizeStatisticsLevel] = field(repr=False)
     _bloom_filter: PerColumn[BloomFilterOptions | None]
 
@@ -263,7 +270,7 @@ class WriterOptions:
     def _per_column(self) -> tuple[PerColumn[Any], ...]:
         return (
             *(self._codec, self._level, self._dictionary, self._encoding, self._byte_stream_split),
-            *(self._statistics, self._size_statistics, self._bloom_filter),
+            *(self._statistics, self._page_index, self._size_statistics, self._bloom_filter),
         )
 
     def resolve_all(self, paths: Sequence[str]) -> list[ColumnOptions]:
@@ -294,6 +301,7 @@ class WriterOptions:
             use_dictionary=use_dictionary,
             encoding=Encoding.PLAIN if encoding is None else encoding,
             write_statistics=self._statistics.resolve(path),
+            write_page_index=self._page_index.resolve(path),
             size_statistics_level=self._size_statistics.resolve(path),
             bloom_filter=self._bloom_filter.resolve(path),
         )
@@ -303,6 +311,8 @@ def _read_keywords(
     *,
     size_statistics_level: object = SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK,
     row_group_size: object = None,
+    max_row_group_bytes: object = None,
+    max_row_group_decoded_bytes: object = None,
     use_dictionary: object = True,
     compression: object = "snappy",
     compression_level: object = None,
@@ -315,9 +325,11 @@ def _read_keywords(
     write_batch_size: object = None,
     dictionary_pagesize_limit: object = None,
     store_schema: bool = True,
-    write_page_index: bool = True,
+    write_page_index: object = True,
     write_page_checksum: bool = False,
     sorting_columns: Sequence[Any] | None = None,
+    statistics_truncate_length: object = DEFAULT_TRUNCATE_LENGTH,
+    column_index_truncate_length: object = DEFAULT_TRUNCATE_LENGTH,
     use_compliant_nested_type: bool = True,
     use_threads: bool = True,
     max_threads: object = None,
@@ -325,6 +337,7 @@ def _read_keywords(
     coerce_timestamps: object = None,
     allow_truncated_timestamps: object = False,
     use_deprecated_int96_timestamps: object = None,
+    flavor: object = None,
     store_decimal_as_integer: object = False,
     write_time_adjusted_to_utc: object = False,
     bloom_filter_options: object = None,
@@ -338,6 +351,8 @@ def _read_keywords(
         encoding = _per_column("column_encoding", column_encoding, None, _parse_encoding)
     return WriterOptions(
         row_group_size=_positive("row_group_size", row_group_size, DEFAULT_ROW_GROUP_SIZE),
+        max_row_group_bytes=_positive("max_row_group_bytes", max_row_group_bytes, UNLIMITED),
+        max_row_group_decoded_bytes=_positive("max_row_group_decoded_bytes", max_row_group_decoded_bytes, UNLIMITED),
         data_page_size=_positive("data_page_size", data_page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
         data_page_version=_parse_version(data_page_version),
         max_rows_per_page=_positive("max_rows_per_page", max_rows_per_page, DEFAULT_PAGE_ROWS),
@@ -345,19 +360,22 @@ def _read_keywords(
             "dictionary_pagesize_limit", dictionary_pagesize_limit, DEFAULT_DICTIONARY_SIZE, MAX_PAGE_SIZE
         ),
         store_schema=parse_bool("store_schema", store_schema),
-        write_page_index=parse_bool("write_page_index", write_page_index),
         write_page_checksum=parse_bool("write_page_checksum", write_page_checksum),
         use_compliant_nested_type=parse_bool("use_compliant_nested_type", use_compliant_nested_type),
         sorting_columns=_parse_sorting(sorting_columns),
+        statistics_truncate_length=_positive("statistics_truncate_length", statistics_truncate_length, UNLIMITED),
+        column_index_truncate_length=_positive("column_index_truncate_length", column_index_truncate_length, UNLIMITED),
         types=TypeOptions(
             version=_one_of("version", version, ("2.6", "2.4", "1.0")),
             coerce_timestamps=_one_of("coerce_timestamps", coerce_timestamps, (None, "ms", "us")),
             allow_truncated_timestamps=parse_bool("allow_truncated_timestamps", allow_truncated_timestamps),
-            use_int96_timestamps=use_deprecated_int96_timestamps is not None
-            and parse_bool("use_deprecated_int96_timestamps", use_deprecated_int96_timestamps),
+            use_int96_timestamps=flavor == "spark"
+            if use_deprecated_int96_timestamps is None
+            else parse_bool("use_deprecated_int96_timestamps", use_deprecated_int96_timestamps),
             store_decimal_as_integer=parse_bool("store_decimal_as_integer", store_decimal_as_integer),
             write_time_adjusted_to_utc=parse_bool("write_time_adjusted_to_utc", write_time_adjusted_to_utc),
         ),
+        flavor=_one_of("flavor", flavor, (None, "spark")),
         max_threads=_positive("max_threads", max_threads, available_threads(), 1 << 10)
         if parse_bool("use_threads", use_threads)
         else 1,
@@ -367,6 +385,7 @@ def _read_keywords(
         _encoding=encoding,
         _byte_stream_split=_names("use_byte_stream_split", use_byte_stream_split),
         _statistics=_names("write_statistics", write_statistics),
+        _page_index=_names("write_page_index", write_page_index),
         _size_statistics=_per_column(
             "size_statistics_level",
             size_statistics_level,
@@ -414,7 +433,7 @@ def _check_others(others: Mapping[str, object]) -> None:
             raise InvalidOptionError(f"{name}: no such option" + (f"; did you mean {near[0]!r}?" if near else ""))
         if not any(type(value) is type(allowed) and value == allowed for allowed in _FIXED[name]):
             raise InvalidOptionError(
-                f"{name}: only {' or '.join(map(repr, _FIXED[name]))} can be written yet, found {value!r}"
+                f"{name}: cannot be written yet, expected {' or '.join(map(repr, _FIXED[name]))}, found {value!r}"
             )
 
 

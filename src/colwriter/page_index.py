@@ -15,15 +15,30 @@ from colwriter.keys import stored_bounds
 from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.pages import Histograms, Pages
-from colwriter.statistics import TRUNCATE_LENGTH, Bound, truncate_max, truncate_min
+from colwriter.statistics import Bound, truncate_max, truncate_min
 
-__all__ = ["PageBounds", "byte_array_bounds", "column_index", "number_bounds", "offset_index", "page_bounds"]
+__all__ = [
+    "BoundLengths",
+    "PageBounds",
+    "byte_array_bounds",
+    "column_index",
+    "number_bounds",
+    "offset_index",
+    "page_bounds",
+]
 
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
 NO_NUMBERS: Int64s = np.empty(0, np.int64)
 # The keys of a zero that is not stored as a minimum, +0, nor as a maximum, -0: each is stored as the other.
 ZEROS = np.array([[0], [-1]])
+
+
+class BoundLengths(NamedTuple):
+    """Bytes that a bound of byte arrays is shortened to: in the statistics of the chunk, and in the column index."""
+
+    statistics: int
+    column_index: int
 
 
 class PageBounds(NamedTuple):
@@ -41,7 +56,7 @@ class PageBounds(NamedTuple):
     greatest: Bound | None
 
 
-def page_bounds(leaf: LeafColumn, pages: Pages, extremes: Int64s) -> PageBounds:
+def page_bounds(leaf: LeafColumn, pages: Pages, extremes: Int64s, limits: BoundLengths) -> PageBounds:
     """The bounds that a values encoder found: ``EncodedValues.extremes``."""
     kind = leaf.descriptor.leaf
     if kind.storage in (Storage.NUMBERS, Storage.BITS):
@@ -53,7 +68,8 @@ def page_bounds(leaf: LeafColumn, pages: Pages, extremes: Int64s) -> PageBounds:
     else:
         width = kind.type_length or 0
         starts, lengths = extremes * width, np.where(extremes < 0, 0, width)
-    return byte_array_bounds(pages, leaf.data, starts, lengths, kind)
+        limits = BoundLengths(width, width)  # readers expect bounds of that width
+    return byte_array_bounds(pages, leaf.data, starts, lengths, kind, limits)
 
 
 def number_bounds(pages: Pages, extremes: Int64s, leaf: LeafType) -> PageBounds:
@@ -78,24 +94,25 @@ def _places(count: int, width: int) -> tuple[Int64s, Int64s]:
     return np.arange(0, 2 * count * width, width).reshape(2, count), np.full((2, count), width)
 
 
-def byte_array_bounds(pages: Pages, data: Bytes, starts: Int64s, lengths: Int64s, leaf: LeafType) -> PageBounds:
-    """Bounds that are byte arrays of ``data``, which are shortened where they are long (``TRUNCATE_LENGTH``).
+def byte_array_bounds(
+    pages: Pages, data: Bytes, starts: Int64s, lengths: Int64s, leaf: LeafType, limits: BoundLengths
+) -> PageBounds:
+    """Bounds that are byte arrays of ``data``, which are shortened where they are longer than ``limits``.
 
-    The order is that of the bounds as they are stored. Those of one width stay whole: readers expect that width.
-    Decimals are big-endian numbers.
+    The order is that of the bounds as they are stored. Decimals are big-endian numbers.
     """
     is_string = leaf.order is Order.TEXT
     signed = leaf.order is Order.DECIMAL
-    limit = leaf.type_length or TRUNCATE_LENGTH
     least, greatest, order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths, signed)
     if least < 0:
         return PageBounds(data, starts, lengths, order, None, None)
-    low = truncate_min(_bytes(data, starts[0, least], lengths[0, least]), is_string, limit)
-    high = truncate_max(_bytes(data, starts[1, greatest], lengths[1, greatest]), is_string, limit)
+    low = truncate_min(_bytes(data, starts[0, least], lengths[0, least]), is_string, limits.statistics)
+    high = truncate_max(_bytes(data, starts[1, greatest], lengths[1, greatest]), is_string, limits.statistics)
+    limit = limits.column_index
     if (lengths > limit).any():
         filled = np.nonzero(pages.num_values)[0]
-        short = [truncate_min(_bytes(data, starts[0, k], lengths[0, k]), is_string).value for k in filled]
-        short += [truncate_max(_bytes(data, starts[1, k], lengths[1, k]), is_string).value for k in filled]
+        short = [truncate_min(_bytes(data, starts[0, k], lengths[0, k]), is_string, limit).value for k in filled]
+        short += [truncate_max(_bytes(data, starts[1, k], lengths[1, k]), is_string, limit).value for k in filled]
         data = np.frombuffer(b"".join(short), np.uint8)
         lengths = np.zeros_like(lengths)
         lengths[:, filled] = np.array([len(value) for value in short]).reshape(2, len(filled))

@@ -10,16 +10,12 @@ from numpy.typing import NDArray
 from colwriter.metadata import SizeStatistics, Statistics
 
 __all__ = [
-    "TRUNCATE_LENGTH",
     "Bound",
     "chunk_statistics",
     "size_statistics",
     "truncate_max",
     "truncate_min",
 ]
-
-# Longer bounds are shortened, in the column chunk and in the column index (as arrow-rs does).
-TRUNCATE_LENGTH = 64
 
 
 class Bound(NamedTuple):
@@ -29,14 +25,14 @@ class Bound(NamedTuple):
     exact: bool
 
 
-def truncate_min(value: bytes, is_string: bool, length: int = TRUNCATE_LENGTH) -> Bound:
-    """A prefix sorts before what it begins; a string is cut between characters."""
+def truncate_min(value: bytes, is_string: bool, length: int) -> Bound:
+    """A prefix of at most ``length`` bytes, which sorts before what it begins; a string is cut between characters."""
     if len(value) <= length:
         return Bound(value, True)
     return Bound(_prefix(value, is_string, length), False)
 
 
-def truncate_max(value: bytes, is_string: bool, length: int = TRUNCATE_LENGTH) -> Bound:
+def truncate_max(value: bytes, is_string: bool, length: int) -> Bound:
     """A prefix with its last character, or byte, one higher; the whole value where none can be raised."""
     if len(value) <= length:
         return Bound(value, True)
