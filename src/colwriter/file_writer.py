@@ -34,7 +34,7 @@ from colwriter.parallel import in_order
 from colwriter.row_groups import ByteLimits
 from colwriter.schema import parquet_schema
 from colwriter.sinks import Sink, open_sink
-from colwriter.stored import as_stored, stored_schema
+from colwriter.stored import as_stored, readable_schema, stored_schema
 from colwriter.version import CREATED_BY
 
 __all__ = ["ParquetWriter"]
@@ -72,10 +72,10 @@ class ParquetWriter:
     and meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
     ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path; ``bloom_filter_options`` without ``ndv``
     makes filters as large as the data need, and True instead of a dict makes one for every column.
-    ``metadata_collector``: a list that the footer is added to once the file is complete. ``statistics_truncate_length``
-    and ``column_index_truncate_length`` are the bytes that bounds of byte arrays are shortened to, None for whole ones;
-    ``max_row_group_bytes`` and ``max_row_group_decoded_bytes`` end row groups as ``write_table`` says. Raises ``InvalidOptionError``, or
-    ``UnsupportedTypeError`` for a column that cannot be written.
+    ``metadata_collector``: a list that the footer is added to once the file is complete.
+    ``statistics_truncate_length`` and ``column_index_truncate_length`` are the bytes that bounds of byte arrays are
+    shortened to, None for whole ones; ``max_row_group_bytes`` and ``max_row_group_decoded_bytes`` end row groups as
+    ``write_table`` says. Raises ``InvalidOptionError``, or ``UnsupportedTypeError`` for a column that cannot be written.
 
     As a context manager, the file is finished at the end of the block, and given up if that raises.
     """
@@ -116,7 +116,7 @@ class ParquetWriter:
         for key, value in (schema.metadata or {}).items():
             self._key_values[_text(key)] = _text(value)
         if self._options.store_schema:
-            self._key_values[ARROW_SCHEMA_KEY] = base64.b64encode(schema.serialize()).decode()
+            self._key_values[ARROW_SCHEMA_KEY] = base64.b64encode(readable_schema(schema).serialize()).decode()
         self._row_groups: list[_WrittenRowGroup] = []
         self._row_groups_elsewhere: list[RowGroup] = []
         self._pending: list[pa.RecordBatch] = []

@@ -17,7 +17,7 @@ from colwriter.errors import InvalidDataError, UnsupportedTypeError
 from colwriter.leaf_types import Order, Storage, TypeOptions, leaf_type
 from colwriter.schema import is_list
 
-__all__ = ["as_stored", "stored_schema"]
+__all__ = ["as_stored", "readable_schema", "stored_schema"]
 
 _DICTIONARY, _RUN_END_ENCODED = pa.lib.Type_DICTIONARY, pa.lib.Type_RUN_END_ENCODED
 _LIST_VIEW, _LARGE_LIST_VIEW = pa.lib.Type_LIST_VIEW, pa.lib.Type_LARGE_LIST_VIEW
@@ -30,6 +30,15 @@ def stored_schema(schema: pa.Schema) -> pa.Schema:
     if all(map(operator.is_, types, old_types)):
         return schema
     fields = [field.with_type(arrow_type) for field, arrow_type in zip(schema, types, strict=True)]
+    return pa.schema(fields, schema.metadata)
+
+
+def readable_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema that readers find in the file: without run-end encoding, which none restores and Polars ends at."""
+    if not any("run_end_encoded" in str(arrow_type) for arrow_type in schema.types):
+        return schema
+    stored = stored_schema(schema)
+    fields = [b if "run_end_encoded" in str(a.type) else a for a, b in zip(schema, stored, strict=True)]
     return pa.schema(fields, schema.metadata)
 
 
