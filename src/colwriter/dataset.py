@@ -23,7 +23,7 @@ from colwriter.file_writer import ParquetWriter
 from colwriter.inputs import as_reader
 from colwriter.metadata import FileMetaData
 from colwriter.sinks import as_filesystem
-from colwriter.stored import as_stored, stored_schema
+from colwriter.stored import as_stored, stored_schema, without_views
 
 __all__ = ["WrittenFile", "write_to_dataset"]
 
@@ -161,7 +161,7 @@ def _partitions(table: pa.Table, columns: list[str]) -> Iterator[tuple[str, pa.A
 
     schema = stored_schema(pa.schema([table.schema.field(name) for name in columns]))
     # Numbers for names, so that none can be that of the rows.
-    keys = {str(k): _without_views(as_stored(table[field.name], field)) for k, field in enumerate(schema)}
+    keys = {str(k): without_views(as_stored(table[field.name], field)) for k, field in enumerate(schema)}
     try:
         grouped = pa.table(keys | {"rows": np.arange(table.num_rows)}).group_by(list(keys), use_threads=False)
         groups = grouped.aggregate([("rows", "list")])
@@ -194,12 +194,6 @@ def _take(column: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
         return column.take(rows)
     except pa.ArrowNotImplementedError:
         return pa.chunked_array([pick(column.chunk(0), rows.to_numpy())])
-
-
-def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """String and binary views as large strings and binaries, by which pyarrow can group."""
-    large = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(column.type)
-    return column if large is None else column.cast(large)
 
 
 @contextmanager

@@ -75,7 +75,8 @@ class ParquetWriter:
     ``metadata_collector``: a list that the footer is added to once the file is complete.
     ``statistics_truncate_length`` and ``column_index_truncate_length`` are the bytes that bounds of byte arrays are
     shortened to, None for whole ones; ``max_row_group_bytes`` and ``max_row_group_decoded_bytes`` end row groups as
-    ``write_table`` says. Raises ``InvalidOptionError``, or ``UnsupportedTypeError`` for a column that cannot be written.
+    ``write_table`` says. Raises ``InvalidOptionError``, or ``UnsupportedTypeError`` for a column that cannot be
+    written.
 
     As a context manager, the file is finished at the end of the block, and given up if that raises.
     """
@@ -298,7 +299,7 @@ class ParquetWriter:
             if end == table.num_rows and rows.num_rows < size and not is_end:
                 break
             self._write_row_group(rows)
-            limits.learn(rows, sum(chunk.metadata.total_compressed_size for chunk in self._row_groups[-1].chunks))
+            limits.learn(sum(chunk.metadata.total_compressed_size for chunk in self._row_groups[-1].chunks))
             start = end
         return start
 

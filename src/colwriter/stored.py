@@ -17,7 +17,7 @@ from colwriter.errors import InvalidDataError, UnsupportedTypeError
 from colwriter.leaf_types import Order, Storage, TypeOptions, leaf_type
 from colwriter.schema import is_list
 
-__all__ = ["as_stored", "readable_schema", "stored_schema"]
+__all__ = ["as_stored", "readable_schema", "stored_schema", "without_views"]
 
 _DICTIONARY, _RUN_END_ENCODED = pa.lib.Type_DICTIONARY, pa.lib.Type_RUN_END_ENCODED
 _LIST_VIEW, _LARGE_LIST_VIEW = pa.lib.Type_LIST_VIEW, pa.lib.Type_LARGE_LIST_VIEW
@@ -162,3 +162,9 @@ def _convert(array: Any, target: Any) -> pa.Array:
     child = _convert(array.values, entries)
     buffers = array.buffers()[: 1 if pa.types.is_fixed_size_list(arrow_type) else 2]
     return pa.Array.from_buffers(target, len(array), buffers, offset=array.offset, children=[child])
+
+
+def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """String and binary views as large strings and binaries: pyarrow cannot group by views, and counts them wrong."""
+    large = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(column.type)
+    return column if large is None else column.cast(large)
