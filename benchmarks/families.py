@@ -140,9 +140,11 @@ class Families:
         if not WRITERS[peer].installed:
             raise NotImplementedError(f"{peer} is not installed")
 
-    def track_ratio(self, family: str, peer: str) -> float:
-        """Median of the ratios of times measured in turn."""
+    def track_to_peer(self, family: str, peer: str) -> float:
         return _ratio(family, peer).median
+
+    def track_to_peer_iqr(self, family: str, peer: str) -> float:
+        return _ratio(family, peer).iqr
 
 
 def main() -> None:

@@ -402,7 +402,7 @@ def test_inspect_names_every_bucket(output: Path) -> None:
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert lines[:3] == [
         "output.parquet",
-        "4 rows, format version 1",
+        "4 rows, format version 2",
         f"created_by: {cw.read_metadata(output).created_by}",
     ]
     start = lines.index("tags.list.element")
