@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["ALIGNMENT", "Arena", "borrow_arena", "give_arena_back", "release_arenas", "take_arena"]
+__all__ = ["ALIGNMENT", "Arena", "give_arena_back", "release_arenas", "take_arena"]
 
 ALIGNMENT = 64
+_ITEMSIZES: dict[Any, int] = {np.uint8: 1, np.int32: 4, np.int64: 8, np.uint64: 8}
 FIRST_BLOCK = 1 << 20
 # An arena that grew beyond this is given back to the system when its chunk is done.
 MAX_RETAINED = 64 << 20
@@ -34,7 +33,8 @@ class Arena:
 
     def take(self, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """``count`` items of ``dtype``, aligned to 64 bytes."""
-        size = count * np.dtype(dtype).itemsize
+        itemsize = _ITEMSIZES.get(dtype)  # np.dtype takes as long as all the rest
+        size = count * (np.dtype(dtype).itemsize if itemsize is None else itemsize)
         with self._lock:
             start = self._used
             end = start + size
@@ -84,16 +84,6 @@ def give_arena_back(arena: Arena) -> None:
     arena.reset()
     with _lock:
         _free.append(arena)
-
-
-@contextmanager
-def borrow_arena() -> Iterator[Arena]:
-    """An arena that no one else uses until the block ends."""
-    arena = take_arena()
-    try:
-        yield arena
-    finally:
-        give_arena_back(arena)
 
 
 def release_arenas() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,7 @@ class EncodedChunk(NamedTuple):
     value_bytes: Int64s | None
     num_values: int
     uncompressed_size: int
+    compressed_size: int
     encoding_stats: tuple[PageEncodingStats, ...]
     statistics: Statistics | None
     size_statistics: SizeStatistics | None
@@ -95,15 +96,14 @@ class EncodedChunk(NamedTuple):
 
     def column_metadata(self, offset: int) -> ColumnMetaData:
         """Metadata of the chunk, written at ``offset`` of the file."""
-        encodings = {stats.encoding for stats in self.encoding_stats} | {Encoding.RLE}
         return ColumnMetaData(
             type=self.descriptor.leaf.physical_type,
-            encodings=tuple(sorted(encodings)),
+            encodings=_encodings(self.encoding_stats),
             path_in_schema=self.descriptor.path,
             codec=self.options.codec,
             num_values=self.num_values,
             total_uncompressed_size=self.uncompressed_size,
-            total_compressed_size=self.dictionary_page_size + int(np.add.reduce(self.page_sizes)),
+            total_compressed_size=self.compressed_size,
             data_page_offset=offset + self.dictionary_page_size,
             dictionary_page_offset=offset if self.dictionary_page_size else None,
             statistics=self.statistics,
@@ -148,9 +148,11 @@ def encode_column_chunk(
     if leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS:
         value_bytes = _concatenate([segment.values.value_bytes for segment in segments])
     parts, dictionary_page_size, uncompressed_size = writer.dictionary_page(dictionary)
+    compressed_size = dictionary_page_size
     for part in framed:
         parts += part.parts
         uncompressed_size += part.uncompressed_size
+        compressed_size += part.compressed_size
 
     bloom_filter = None
     if column.bloom_filter and leaf.descriptor.leaf.storage is not Storage.BITS:
@@ -183,6 +185,7 @@ def encode_column_chunk(
         value_bytes=value_bytes,
         num_values=leaf.num_levels,
         uncompressed_size=uncompressed_size,
+        compressed_size=compressed_size,
         encoding_stats=_encoding_stats(options, dictionary, segments),
         statistics=statistics,
         size_statistics=None if level is SizeStatisticsLevel.NONE else size_statistics(value_bytes, *histograms),
@@ -287,11 +290,26 @@ def _encoding_stats(
     options: WriterOptions, dictionary: Dictionary | None, segments: list[_Segment]
 ) -> tuple[PageEncodingStats, ...]:
     """How many pages there are of each type and encoding, in the order of the pages."""
-    data_page = PageType.DATA_PAGE if options.data_page_version == 1 else PageType.DATA_PAGE_V2
-    stats = [] if dictionary is None else [PageEncodingStats(PageType.DICTIONARY_PAGE, Encoding.PLAIN, 1)]
-    for encoding, same in groupby(segments, lambda segment: segment.values.encoding):
-        stats.append(PageEncodingStats(data_page, encoding, sum(len(segment.pages) for segment in same)))
-    return tuple(stats)
+    counts: dict[Encoding, int] = {}
+    for segment in segments:
+        counts[segment.values.encoding] = counts.get(segment.values.encoding, 0) + len(segment.pages)
+    return _page_encoding_stats(options.data_page_version, dictionary is not None, tuple(counts.items()))
+
+
+@lru_cache(maxsize=1024)
+def _page_encoding_stats(
+    data_page_version: int, has_dictionary: bool, counts: tuple[tuple[Encoding, int], ...]
+) -> tuple[PageEncodingStats, ...]:
+    """Kept, as columns have few: thousands of them would keep the garbage collector busy."""
+    data_page = PageType.DATA_PAGE if data_page_version == 1 else PageType.DATA_PAGE_V2
+    stats = [PageEncodingStats(PageType.DICTIONARY_PAGE, Encoding.PLAIN, 1)] if has_dictionary else []
+    return (*stats, *(PageEncodingStats(data_page, encoding, count) for encoding, count in counts))
+
+
+@lru_cache(maxsize=1024)
+def _encodings(stats: tuple[PageEncodingStats, ...]) -> tuple[Encoding, ...]:
+    """The encodings of a column chunk; levels are RLE."""
+    return tuple(sorted({each.encoding for each in stats} | {Encoding.RLE}))
 
 
 def _join(tables: list[Pages]) -> Pages:

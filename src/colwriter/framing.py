@@ -31,22 +31,24 @@ class PageFormat(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Pieces ``data[starts[i]:ends[i]]`` of a buffer that follow one another in the file."""
+    """Pieces ``data[starts[i]:ends[i]]`` of a buffer, ``size`` bytes of it, that follow one another in the file."""
 
     data: NDArray[np.uint8]
     starts: Int64s
     ends: Int64s
+    size: int
 
 
 class FramedPages(NamedTuple):
     """Pages as they stand in the file: ``parts`` (bytes or ``Pieces``) follow one another; page i takes ``sizes[i]``.
 
-    ``sizes`` hold the header; ``uncompressed_size`` is that of all pages, headers too.
+    ``sizes`` hold the header; ``uncompressed_size`` and ``compressed_size`` are those of all pages, headers too.
     """
 
     parts: list[Any]
     sizes: Int64s
     uncompressed_size: int
+    compressed_size: int
 
 
 def frame(
@@ -95,19 +97,18 @@ def frame(
         numbers[row + 4] = repetition.encoded_sizes
         if compressed.is_compressed is not None:
             suffixes[:, 0] = FALSE - compressed.is_compressed
-    kernels.compact.write_headers(
+    uncompressed_size, compressed_size = kernels.compact.write_headers(
         numbers, header.prefixes, header.prefix_sizes, suffixes, MAX_HEADER, values.data, bodies, starts
     )
     sizes = compressed.ends - starts
-    uncompressed_size = int(np.add.reduce(values.ends) - np.add.reduce(starts))
-    parts: list[Any] = [Pieces(values.data, starts, compressed.ends)]
+    parts: list[Any] = [Pieces(values.data, starts, compressed.ends, compressed_size)]
     if compressed.larger:
         memory, parts = values.data.data, []
         for page, (head, body) in enumerate(
             zip(_slices(memory, starts, bodies), _slices(memory, bodies, compressed.ends), strict=True)
         ):
             parts += head, compressed.larger.get(page, body)
-    return FramedPages(parts, sizes, uncompressed_size)
+    return FramedPages(parts, sizes, uncompressed_size, compressed_size)
 
 
 def _check_size(path: str, *sizes: Int64s) -> None:

@@ -292,11 +292,11 @@ def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lea
     """What the header of each page, and these levels with their lengths, take at most."""
     count = len(pages)
     fixed = MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
-    lead = np.full(count, fixed, np.int64)
+    lead: Int64s | None = None
     total = count * fixed
     for kind in levels:
         if len(kind.starts):
-            lead += kind.starts[1:]
-            lead -= kind.starts[:-1]
+            sizes = kind.starts[1:] - kind.starts[:-1]
+            lead = sizes + (fixed if lead is None else lead)
             total += int(kind.starts[-1])
-    return Lead(lead, total)
+    return Lead(np.full(count, fixed, np.int64) if lead is None else lead, total)

@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 from typing import TypeVar
 
-from colwriter.arena import Arena, borrow_arena, give_arena_back, take_arena
+from colwriter.arena import Arena, give_arena_back, take_arena
 
 __all__ = ["available_threads", "in_order", "side_by_side"]
 
@@ -69,8 +69,11 @@ def in_order(work: Callable[[int, Arena], T], count: int, threads: int) -> Itera
     """
     if threads == 1 or count == 1:
         for i in range(count):
-            with borrow_arena() as arena:
+            arena = take_arena()
+            try:
                 yield work(i, arena)
+            finally:
+                give_arena_back(arena)
         return
 
     def task(i: int) -> tuple[Arena, T]:

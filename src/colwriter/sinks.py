@@ -61,7 +61,7 @@ class Sink:
 
     def write_pieces(self, pieces: Pieces) -> None:
         """Append the pieces of a buffer."""
-        size = int((pieces.ends - pieces.starts).sum())
+        size = pieces.size
         if size < len(pieces.starts) * SMALL and size <= BUFFER_SIZE:
             if self._waiting + size > BUFFER_SIZE:
                 self._flush()

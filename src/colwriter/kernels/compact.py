@@ -62,12 +62,17 @@ def write_headers(
     out: Bytes,
     ends: Int64s,
     starts: Int64s,
-) -> None:
+) -> tuple[Int, Int]:
     """Encode the header of each page so that it ends at its ``ends``; ``starts`` takes where it begins.
 
+    Returns the bytes of all pages with their headers, before compression and after it.
+
     A header is its ``numbers`` int64[numbers, pages], each after the bytes of ``prefixes`` uint8[numbers, most], of
-    which ``prefix_sizes`` are used, then ``suffixes`` uint8[pages, bytes]. ``room`` bytes before each end are free.
+    which ``prefix_sizes`` are used, then ``suffixes`` uint8[pages, bytes]. The first two numbers are the sizes of the
+    page's body. ``room`` bytes before each end are free.
     """
+    uncompressed = np.int64(0)
+    compressed = np.int64(0)
     for page in range(len(ends)):
         start = ends[page] - room
         to = start
@@ -83,6 +88,9 @@ def write_headers(
         for k in range(size - 1, -1, -1):  # up to its place, last byte first: the two overlap
             out[ends[page] - size + k] = out[start + k]
         starts[page] = ends[page] - size
+        uncompressed += size + numbers[0, page]
+        compressed += size + numbers[1, page]
+    return uncompressed, compressed
 
 
 @kernel
