@@ -241,11 +241,10 @@ def _decimal(array: Any, leaf: LeafType, valid: Bitmap, arena: Arena) -> _Conver
         data[:] = narrow
         data = frozen(data.view(np.uint8))
     length = leaf.type_length or np.dtype(_DTYPES[leaf.physical_type]).itemsize
-    lead = kernels.conversion.DECIMAL_LEAD
-    out = arena.take(lead + len(array) * length)
+    out = arena.take(len(array) * length + kernels.conversion.DECIMAL_PADDING)
     bad = kernels.conversion.decimals(data, width, length, *valid, out)
     if leaf.storage is Storage.FIXED_BYTES:
-        return out[lead:], bad
+        return out[: len(array) * length], bad
     numbers = arena.take(len(array), _DTYPES[leaf.physical_type])
     numbers[:] = data.view(f"<i{length}")[:: width // length]
     return numbers, bad

@@ -123,8 +123,10 @@ def _fixed(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Aren
 
 def fixed_offsets(leaf: LeafColumn) -> NDArray[Any]:
     """Offsets of byte arrays of one width, as others have them."""
-    offsets = np.arange(leaf.num_slots + 1, dtype=np.int64) * (leaf.descriptor.leaf.type_length or 0)
-    return frozen(offsets.astype(np.int32) if offsets[-1] < 1 << 31 else offsets)
+    width = leaf.descriptor.leaf.type_length or 0
+    end = leaf.num_slots * width
+    dtype: type[Any] = np.int32 if end < 1 << 31 else np.int64
+    return frozen(np.arange(0, end + 1, width, dtype=dtype))
 
 
 def fixed_extremes(leaf: LeafColumn, pages: Pages) -> NDArray[np.int64]:

@@ -21,8 +21,8 @@ from colwriter.kernels._jit import (
     store_u64,
 )
 
-# Bytes that must be free before the first decimal: each is stored by whole words, from the last one to the first.
-DECIMAL_LEAD = 32
+# Writable bytes that must follow the last decimal.
+DECIMAL_PADDING = 8
 NANOSECONDS_A_DAY = 86_400_000_000_000
 # The Julian day of 1970-01-01.
 JULIAN_EPOCH = 2_440_588
@@ -62,24 +62,25 @@ def divide(values: Array, validity: Bytes, bit_offset: Int, divisor: Int, exact:
 def decimals(data: Bytes, width: Int, length: Int, validity: Bytes, bit_offset: Int, out: Bytes) -> Int:
     """Signed integers of ``width`` bytes, 8, 16 or 32, little-endian, as ``length`` bytes, big-endian.
 
-    ``out`` has ``DECIMAL_LEAD`` bytes before the first value. A value that needs more bytes cannot be converted.
+    Whole words are stored, from the first value to the last: what one store writes too much, the next overwrites, and
+    ``out`` has ``DECIMAL_PADDING`` bytes after the last value. A value that needs more bytes cannot be converted.
     """
     words = width >> 3
     last = (length - 1) >> 3
     shift = np.int64(64 - 8 * (length - 8 * last))
-    found: Int = np.int64(-1)
-    for slot in range(len(data) // width - 1, -1, -1):
+    for slot in range(len(data) // width):
         source = slot * width
-        end = DECIMAL_LEAD + (slot + 1) * length
-        for k in range(words):
-            store_u64(out, end - 8 * (k + 1), byte_swap(load_u64(data, source + 8 * k)))
+        to = slot * length
         top = np.int64(load_u64(data, source + 8 * last))
+        store_u64(out, to, byte_swap(np.uint64(top << shift)))
+        for k in range(last - 1, -1, -1):
+            store_u64(out, to + length - 8 * (k + 1), byte_swap(load_u64(data, source + 8 * k)))
         fits = (top << shift) >> shift == top
         for k in range(last + 1, words):
             fits &= np.int64(load_u64(data, source + 8 * k)) == top >> 63
         if not fits and _holds_value(validity, bit_offset + slot):
-            found = slot
-    return found
+            return slot
+    return -1
 
 
 @kernel

@@ -76,10 +76,10 @@ def encode_fixed_bytes(
 @inlined
 def _prefix(data: Bytes, start: Int, width: Int) -> Int:
     """The first eight bytes as a number that orders like them; bytes past the value are zero."""
-    if width >= 8:
-        return byte_swap(load_u64(data, start))
+    if start + 8 <= len(data):
+        return byte_swap(load_u64(data, start)) & (ALL << np.uint64(max(64 - 8 * width, 0)))
     word = np.uint64(0)
-    for k in range(width):
+    for k in range(min(width, 8)):
         word |= np.uint64(data[start + k]) << np.uint64(56 - 8 * k)
     return word
 
@@ -256,15 +256,16 @@ def min_max_floats(
                     least = min(least, np.int64(0x7FFFFFFFFFFFFFFF) if is_nan else key)
                     greatest = max(greatest, -np.int64(0x7FFFFFFFFFFFFFFF) if is_nan else key)
                     nan += np.int64(is_nan)
-            else:
-                while word != np.uint64(0):
-                    bits = np.int64(values[slot + count_trailing_zeros(word)])
-                    word &= word - np.uint64(1)
+            elif word != np.uint64(0):
+                block = values[slot : slot + count]
+                for k in range(len(block)):  # nulls are looked at too, and passed over: no branch on each
+                    bits = np.int64(block[k])
+                    is_valid = (word >> np.uint64(k)) & np.uint64(1) != np.uint64(0)
                     is_nan = (bits & magnitude) > infinity
                     key = bits ^ ((bits >> np.int64(63)) & magnitude)
-                    least = min(least, np.int64(0x7FFFFFFFFFFFFFFF) if is_nan else key)
-                    greatest = max(greatest, -np.int64(0x7FFFFFFFFFFFFFFF) if is_nan else key)
-                    nan += np.int64(is_nan)
+                    least = min(least, key if is_valid and not is_nan else np.int64(0x7FFFFFFFFFFFFFFF))
+                    greatest = max(greatest, key if is_valid and not is_nan else -np.int64(0x7FFFFFFFFFFFFFFF))
+                    nan += np.int64(is_nan and is_valid)
             slot += count
         minima[page] = least
         maxima[page] = greatest
