@@ -31,7 +31,7 @@ MODULES: dict[str, ModuleType] = {
     if path.stem != "__init__"
 }
 common, peers, size_statistics = MODULES["common"], MODULES["peers"], MODULES["size_statistics"]
-histogram = MODULES["histogram"]
+histogram, bulk = MODULES["histogram"], MODULES["bulk"]
 
 SIZE = 20_000
 BENCHMARK = re.compile("(time|timeraw|track|peakmem)_")
@@ -256,6 +256,23 @@ def test_patterns_of_levels() -> None:
     assert np.bincount(skewed)[2] / SIZE == pytest.approx(histogram.SKEW + (1 - histogram.SKEW) / 4, abs=0.01)
     assert np.bincount(random).min() / SIZE == pytest.approx(1 / 4, abs=0.02)
     assert (np.diff(ordered.astype(int)) >= 0).all()
+
+
+# Bulk
+
+
+@pytest.mark.parametrize("length", [1, 3, 64])
+@pytest.mark.parametrize("type_name", bulk.TYPES)
+def test_all_ways_to_copy_store_the_same(type_name: str, length: int) -> None:
+    case = bulk.build(type_name, length, size=192)
+    stored = []
+    end = len(case.out) - bulk.PADDING if type_name == bulk.STRING else len(case.out)
+    for copy in case.ways.values():
+        case.out[:] = 0
+        copy()
+        stored.append(case.out[:end].tobytes())
+    assert set(stored) == {stored[0]}
+    assert any(stored[0])
 
 
 # Peers

@@ -58,18 +58,14 @@ def divide(values: Array, validity: Bytes, bit_offset: Int, divisor: Int, exact:
     return -1
 
 
-@kernel
-def decimals(data: Bytes, width: Int, length: Int, validity: Bytes, bit_offset: Int, out: Bytes) -> Int:
-    """Signed integers of ``width`` bytes, 8, 16 or 32, little-endian, as ``length`` bytes, big-endian.
-
-    ``out`` has ``DECIMAL_LEAD`` bytes before the first value. A value that needs more bytes cannot be converted.
-    """
-    words = width >> 3
+@inlined
+def _turn_around(data: Bytes, words: Int, length: Int, validity: Bytes, bit_offset: Int, out: Bytes) -> Int:
+    """``decimals`` of so many words of 64 bits."""
     last = (length - 1) >> 3
     shift = np.int64(64 - 8 * (length - 8 * last))
     found: Int = np.int64(-1)
-    for slot in range(len(data) // width - 1, -1, -1):
-        source = slot * width
+    for slot in range((len(data) >> 3) // words - 1, -1, -1):
+        source = 8 * words * slot
         end = DECIMAL_LEAD + (slot + 1) * length
         for k in range(words):
             store_u64(out, end - 8 * (k + 1), byte_swap(load_u64(data, source + 8 * k)))
@@ -80,6 +76,17 @@ def decimals(data: Bytes, width: Int, length: Int, validity: Bytes, bit_offset: 
         if not fits and _holds_value(validity, bit_offset + slot):
             found = slot
     return found
+
+
+@kernel
+def decimals(data: Bytes, width: Int, length: Int, validity: Bytes, bit_offset: Int, out: Bytes) -> Int:
+    """Signed integers of ``width`` bytes, 8, 16 or 32, little-endian, as ``length`` bytes, big-endian.
+
+    ``out`` has ``DECIMAL_LEAD`` bytes before the first value. A value that needs more bytes cannot be converted.
+    """
+    if width == 16:  # a loop that knows how many words a value has takes a third of the time
+        return _turn_around(data, 2, length, validity, bit_offset, out)
+    return _turn_around(data, width >> 3, length, validity, bit_offset, out)
 
 
 @kernel
