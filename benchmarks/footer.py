@@ -15,6 +15,7 @@ encodes page headers with one kernel call.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
@@ -177,7 +178,7 @@ def index_places(footer: md.FileMetaData) -> list[IndexPlaces]:
     """Where the page indexes of each row group lie."""
     names = ("offset_index_offset", "offset_index_length", "column_index_offset", "column_index_length")
     return [
-        IndexPlaces(*([getattr(chunk, name) for chunk in group.columns] for name in names))
+        IndexPlaces(*(array("q", [getattr(chunk, name) for chunk in group.columns]) for name in names))
         for group in footer.row_groups
     ]
 

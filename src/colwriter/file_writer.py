@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -432,11 +433,11 @@ def _write_bloom_filter(sink: Sink, chunk: _WrittenChunk) -> _WrittenChunk:
     return replace(chunk, metadata=metadata, bloom_filter=None)
 
 
-def _write_indexes(sink: Sink, indexes: list[bytes | None]) -> tuple[list[int], list[int]]:
+def _write_indexes(sink: Sink, indexes: list[bytes | None]) -> tuple[array[int], array[int]]:
     """Write the indexes of a row group; offset and length of each, length 0 where there is none."""
     parts = [index or b"" for index in indexes]
-    lengths = list(map(len, parts))
-    offsets = list(accumulate(lengths[:-1], initial=sink.position))
+    lengths = array("q", map(len, parts))
+    offsets = array("q", accumulate(lengths[:-1], initial=sink.position))
     sink.write(b"".join(parts))
     return offsets, lengths
 
