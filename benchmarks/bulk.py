@@ -27,7 +27,7 @@ DIRECTIONS = ("write",)
 STRING, DECIMAL = "string", "decimal"
 NUMBERS = {"int32": np.int32, "int64": np.int64, "float32": np.int32, "float64": np.int64}
 TYPES = (*NUMBERS, STRING, DECIMAL)
-LENGTHS = tuple(str(1 << k) for k in range(13))
+LENGTHS = tuple(map(str, (1, 2, 4, 8, 16, 32, 64, 256, 1024, 4096)))
 # Values, or bytes of strings: with the output they stay in the cache of a core.
 SIZE = 1 << 13
 # Times that a call copies all of it, so that the call itself does not count.

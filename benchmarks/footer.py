@@ -9,12 +9,13 @@ places of their indexes at the end; ``close`` is that end alone. ``pyarrow`` is 
 footer, which it holds as structs of C++. The ``floor`` is a copy of the bytes.
 
 Page headers are those of as many pages, key-value metadata of as many keys, as a row group has columns; the writer
-encodes page headers with one kernel call.
+encodes page headers with one kernel call. ``closing`` is ``close`` of a whole file: page indexes and footer.
 """
 
 from __future__ import annotations
 
 import struct
+import time
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -25,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import colwriter
 from benchmarks.common import QUICK, PairedTimes, Ratio, axis, chosen, paired_medians
 from colwriter import kernels
 from colwriter import metadata as md
@@ -34,6 +36,8 @@ from colwriter.pages import MAX_HEADER
 from colwriter.thrift import EncodedStructs, encode
 
 FOOTER, HEADERS, KEYS = KINDS = ("footer", "page headers", "key values")
+# Of a whole file.
+CLOSING = "closing"
 # Columns and row groups.
 SHAPES = ("10 x 1", "10 x 10", "1000 x 1", "1000 x 10", "10000 x 1", "10000 x 10")
 STREAM, SIZED, KEPT, WRITER, CLOSE, PYARROW, FLOOR = (
@@ -290,11 +294,34 @@ class Ratios:
         return ratios[key].iqr
 
 
+def measure_closing(shape: str, rounds: int = ROUNDS) -> dict[str, float]:
+    """Seconds that ``close`` of a file takes, which writes page indexes and footer: medians of ours and pyarrow's."""
+    columns, groups = map(int, shape.split(" x "))
+    table = pa.table({f"column {i}": pa.array([None, *range(1, 10)], pa.int64()) for i in range(columns)})
+    times: dict[str, list[float]] = {}
+    for _ in range(rounds + 1):
+        for module in (colwriter, pq):
+            writer = module.ParquetWriter(
+                pa.BufferOutputStream(), table.schema, store_schema=False, write_page_index=True
+            )
+            for _ in range(groups):
+                writer.write_table(table)
+            start = time.perf_counter()
+            writer.close()
+            times.setdefault(module.__name__, []).append(time.perf_counter() - start)
+    return {name: float(np.median(of_all[1:])) for name, of_all in times.items()}
+
+
 def main() -> None:
     """Print the times."""
-    arguments = chosen(__doc__, kind=KINDS, shape=SHAPES)
+    arguments = chosen(__doc__, kind=(*KINDS, CLOSING), shape=SHAPES)
     rounds = min(arguments.rounds, ROUNDS)
     for kind, shape in product(arguments.kind, arguments.shape):
+        if kind == CLOSING:
+            if not shape.startswith("10000"):  # takes a second for each 10 000 column chunks
+                row = "  ".join(f"{name} {t * 1e3:.4g}" for name, t in measure_closing(shape, rounds).items())
+                print(f"{kind:<12} {shape:<10} ms: {row}", flush=True)
+            continue
         if kind != FOOTER and not shape.endswith(" x 1"):
             continue
         names, times = measure(kind, shape, rounds)
