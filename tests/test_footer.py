@@ -8,7 +8,7 @@ from array import array
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import colwriter
@@ -39,6 +39,7 @@ def column_metadata(draw: st.DrawFn) -> md.ColumnMetaData:
     )
 
 
+@settings(deadline=None)  # the first example may compile kernels
 @given(st.lists(st.tuples(column_metadata(), PLACE, PLACE), min_size=1, max_size=20))
 def test_same_bytes(columns: list[tuple[md.ColumnMetaData, tuple[int, int] | None, tuple[int, int] | None]]) -> None:
     chunks = tuple(
