@@ -73,7 +73,7 @@ class Steps:
     def serialise(self, writer: colwriter.ParquetWriter, chunk: EncodedChunk) -> None:
         """A file of these pages."""
         assert writer._sink is not None
-        written = [_write_chunk(writer._sink, chunk, writer._options)]
+        written = [_write_chunk(writer._sink, chunk)]
         writer._row_groups.append(_WrittenRowGroup(self.table.num_rows, 4, written, None))
         writer.close()
 
