@@ -103,11 +103,12 @@ def make_functions(steps: Steps, step: str) -> list[Callable[[], object]]:
         if step == SERIALISE:
             steps.serialise(writer, pages)
             return
-        with arena.borrow_arena() as scratch:
-            chunk = steps.build(writer, scratch)
-            if step != BUILD:
-                steps.serialise(writer, chunk)
-            del chunk
+        scratch = arena.take_arena()
+        chunk = steps.build(writer, scratch)
+        if step != BUILD:
+            steps.serialise(writer, chunk)
+        del chunk
+        arena.give_arena_back(scratch)
 
     def fresh() -> None:
         """Idle arenas are put aside, for the others, and those that are made meanwhile are not kept."""

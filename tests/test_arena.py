@@ -34,13 +34,14 @@ def test_release_memory_leaves_no_idle_arena() -> None:
     colwriter.write_table(pa.table({"a": [1, 2]}), pa.BufferOutputStream())
     idle = [weakref.ref(scratch) for scratch in arena._free]
     assert idle
-    with arena.borrow_arena() as busy:
-        piece = busy.take(10)
-        piece[:] = 7
-        colwriter.release_memory()
-        gc.collect()
-        assert arena._free == []
-        assert {reference() for reference in idle} <= {None, busy}
-        assert (piece == 7).all()
+    busy = arena.take_arena()
+    piece = busy.take(10)
+    piece[:] = 7
+    colwriter.release_memory()
+    gc.collect()
+    assert arena._free == []
+    assert {reference() for reference in idle} <= {None, busy}
+    assert (piece == 7).all()
+    arena.give_arena_back(busy)
     colwriter.release_memory()
     colwriter.write_table(pa.table({"a": [1, 2]}), pa.BufferOutputStream())
