@@ -346,7 +346,7 @@ class TestFailures:
 
     def test_a_buffer_is_given_back_once(self) -> None:
         """A second owner of the same arena would write over what the first has in it."""
-        arena.release_arenas()
+        arena.release_memory()
         sink = open_sink(io.BytesIO())
         sink.close()
         sink.abort()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,8 @@ MODULES: dict[str, ModuleType] = {
     if path.stem != "__init__"
 }
 common, peers, size_statistics = MODULES["common"], MODULES["peers"], MODULES["size_statistics"]
-histogram = MODULES["histogram"]
+histogram, bulk = MODULES["histogram"], MODULES["bulk"]
+arenas, footer, plots = MODULES["arenas"], MODULES["footer"], MODULES["plots"]
 
 SIZE = 20_000
 BENCHMARK = re.compile("(time|timeraw|track|peakmem)_")
@@ -52,7 +54,7 @@ def _benchmarks(module: ModuleType) -> Iterator[tuple[Any, Callable[..., Any]]]:
             yield None, item
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "common"])
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in ("common", "plots")])
 def test_every_module_has_benchmarks_that_take_their_parameters(name: str) -> None:
     found = list(_benchmarks(MODULES[name]))
     assert found
@@ -72,7 +74,7 @@ def test_every_module_has_benchmarks_that_take_their_parameters(name: str) -> No
 def test_ratios_and_spreads_come_in_pairs() -> None:
     names = {f"{m}.{b.__qualname__}" for m, module in MODULES.items() for _, b in _benchmarks(module)}
     spreads = {name for name in names if name.endswith("_iqr")}
-    assert len(spreads) == 8
+    assert len(spreads) == 12
     assert {name.removesuffix("_iqr") for name in spreads} < names
 
 
@@ -256,6 +258,87 @@ def test_patterns_of_levels() -> None:
     assert np.bincount(skewed)[2] / SIZE == pytest.approx(histogram.SKEW + (1 - histogram.SKEW) / 4, abs=0.01)
     assert np.bincount(random).min() / SIZE == pytest.approx(1 / 4, abs=0.02)
     assert (np.diff(ordered.astype(int)) >= 0).all()
+
+
+# Bulk
+
+
+@pytest.mark.parametrize("length", [1, 3, 64])
+@pytest.mark.parametrize("type_name", bulk.TYPES)
+def test_all_ways_to_copy_store_the_same(type_name: str, length: int) -> None:
+    case = bulk.build(type_name, length, size=192)
+    stored = []
+    end = len(case.out) - bulk.PADDING if type_name == bulk.STRING else len(case.out)
+    for copy in case.ways.values():
+        case.out[:] = 0
+        copy()
+        stored.append(case.out[:end].tobytes())
+    assert set(stored) == {stored[0]}
+    assert any(stored[0])
+
+
+# Arenas
+
+
+@pytest.mark.parametrize("type_name", list(arenas.TYPES))
+def test_fresh_and_reused_memory_make_the_same_file(type_name: str) -> None:
+    steps = arenas.make_steps(type_name, "3000")
+    expected = steps.target.to_pybytes()
+    assert pq.read_table(io.BytesIO(expected)).num_rows == 3000
+    target = np.frombuffer(steps.target, np.uint8)
+    for step in (arenas.SERIALISE, "both"):
+        for write in arenas.make_functions(steps, step)[:2]:
+            steps.target = pa.py_buffer(bytearray(len(target)))
+            write()
+            assert steps.target.to_pybytes() == expected
+
+
+def test_fresh_memory_is_counted_and_kept_memory_is_not() -> None:
+    fresh, reused, _ = arenas.make_functions(arenas.make_steps("int64", "100000"), arenas.BUILD)
+    assert arenas.allocated(fresh) > 800_000 > 40_000 > arenas.allocated(reused)
+
+
+# Footers
+
+
+@pytest.mark.parametrize("shape", ["3 x 2", "70 x 1"])
+def test_all_ways_to_encode_metadata_make_the_same_bytes(shape: str) -> None:
+    for kind in footer.KINDS:
+        ways = footer.make_ways(kind, shape)
+        del ways[footer.FLOOR]
+        written = {name: bytes(write()) for name, write in ways.items()}
+        if kind == footer.FOOTER:
+            # A file of metadata alone, and Thrift's own way to encode.
+            file = written.pop(footer.PYARROW)
+            assert pq.read_metadata(io.BytesIO(file)).num_columns == int(shape.split()[0])
+        elif kind == footer.HEADERS:
+            first = written.pop(footer.WRITER)
+            assert written[footer.STREAM].startswith(first)
+        assert len(set(written.values())) == 1
+
+
+# Plots
+
+
+def test_plots_have_a_line_for_each_value_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "arenas.Ratios.track_reused"
+    (tmp_path / "machine").mkdir()
+    params = [["'int64'", "'string'"], ["'10000'", "'1000000'"], ["'build'", "'both'"]]
+    columns = ["result", "params"]
+    for date, values in ((1, [9.0] * 8), (2, [0.5, 0.5, 0.25, 0.5, 0.5, 0.5, None, None])):
+        content = {"date": date, "result_columns": columns, "results": {name: [values, params]}}
+        (tmp_path / "machine" / f"{date}.json").write_text(json.dumps(content))
+    (tmp_path / "benchmarks.json").write_text(json.dumps({name: {"param_names": ["type", "rows", "step"]}}))
+    (plot,) = (plot for plot in plots.PLOTS if plot.benchmark == name)
+    along, lines = plots.series(plot, plots.latest(tmp_path, name), plots.parameter_names(tmp_path, name))
+    assert along == ["build", "both"]
+    assert lines == {"int64": [0.25, 0.5]}
+    monkeypatch.setattr(sys, "argv", ["plots", "--results", str(tmp_path), "--to", str(tmp_path / "plots")])
+    plots.main()
+    (chart,) = (tmp_path / "plots").iterdir()
+    root = ElementTree.fromstring(chart.read_text())
+    assert len(root.findall("{*}circle")) == 2
+    assert len(root.findall("{*}polyline")) == 1
 
 
 # Peers

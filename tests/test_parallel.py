@@ -111,7 +111,7 @@ def test_in_order_bounds_what_is_at_work() -> None:
 
 
 def test_a_consumer_that_stops_gives_arenas_back() -> None:
-    arena.release_arenas()
+    arena.release_memory()
     for result in in_order(lambda i, scratch: i, 50, 3):
         if result == 5:
             break

@@ -1,7 +1,7 @@
 """Write Parquet fast, with size statistics that say how large a file is once decoded."""
 
 from colwriter.api import write_column, write_metadata, write_table
-from colwriter.arena import release_arenas
+from colwriter.arena import release_memory
 from colwriter.bloom_filter import BloomFilter
 from colwriter.dataset import WrittenFile, write_to_dataset
 from colwriter.errors import (
@@ -36,7 +36,7 @@ __all__ = [
     "read_bloom_filter",
     "read_metadata",
     "read_page_index",
-    "release_arenas",
+    "release_memory",
     "write_column",
     "write_metadata",
     "write_table",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["ALIGNMENT", "Arena", "give_arena_back", "release_arenas", "take_arena"]
+__all__ = ["ALIGNMENT", "Arena", "give_arena_back", "release_memory", "take_arena"]
 
 ALIGNMENT = 64
 _ITEMSIZES: dict[Any, int] = {np.uint8: 1, np.int32: 4, np.int64: 8, np.uint64: 8}
@@ -86,7 +86,10 @@ def give_arena_back(arena: Arena) -> None:
         _free.append(arena)
 
 
-def release_arenas() -> None:
-    """Give the memory of all idle arenas back to the system."""
+def release_memory() -> None:
+    """Give the scratch memory of files that are written back to the system; what is in use stays.
+
+    Between files the writer keeps up to 64 MiB for each thread that it uses, and 1 MiB for each file open at once.
+    """
     with _lock:
         _free.clear()

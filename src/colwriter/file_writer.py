@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from types import TracebackType
 from typing import Any
 
@@ -17,6 +19,7 @@ from colwriter.bloom_filter import BloomFilter
 from colwriter.column_writer import EncodedChunk, check_encoding, encode_column_chunk
 from colwriter.compression import make_compression
 from colwriter.errors import InvalidDataError, InvalidOptionError
+from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import Pieces
 from colwriter.inputs import as_reader
 from colwriter.levels import shred
@@ -45,6 +48,8 @@ ARROW_SCHEMA_KEY = "ARROW:schema"
 SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
 # Rows of a row group from which threads pay: to hand work over takes some fifty microseconds.
 THREADED_ROWS = 1 << 15
+# Columns from which a row group's part of the footer is put together by kernels, which take some 30 microseconds.
+WIDE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,12 @@ class _WrittenChunk:
 
 @dataclass(frozen=True, slots=True)
 class _WrittenRowGroup:
+    """A row group in the file; where it is wide, the metadata of its chunks are encoded already."""
+
     num_rows: int
     file_offset: int
     chunks: list[_WrittenChunk]
+    encoded_metadata: list[bytes] | None
 
 
 class ParquetWriter:
@@ -124,6 +132,7 @@ class ParquetWriter:
         self._pending_rows = self._pending_bytes = 0
         encoded, decoded = self._options.max_row_group_bytes, self._options.max_row_group_decoded_bytes
         self._limits = None if encoded == decoded == UNLIMITED else ByteLimits(encoded, decoded, stored)
+        self._places: list[IndexPlaces] | None = None
         self._metadata: FileMetaData | None = None
         self._sink = open_sink(where, filesystem)
         self._guarded(self._sink.write, MAGIC)
@@ -136,10 +145,13 @@ class ParquetWriter:
     @property
     def metadata(self) -> FileMetaData:
         """The footer, once the writer is closed."""
-        if self._metadata is None:
+        if self._places is None:
             raise InvalidOptionError(
                 "metadata: known once the writer is closed, found one that is open or was given up"
             )
+        if self._metadata is None:
+            chunks = (group.chunks for group in self._row_groups)
+            self._metadata = self._footer(list(map(_column_chunks, chunks, self._places)))
         return self._metadata
 
     def write(self, table: Any, row_group_size: int | None = None) -> None:
@@ -339,21 +351,34 @@ class ParquetWriter:
             del encoded  # its memory is free while the next column is encoded
         # Not at the end of the file, where they may also be: those of all row groups could be large.
         chunks = [_write_bloom_filter(sink, chunk) for chunk in chunks]
-        self._row_groups.append(_WrittenRowGroup(table.num_rows, start, chunks))
+        metadata = [thrift.encode(chunk.metadata) for chunk in chunks] if len(chunks) >= WIDE else None
+        self._row_groups.append(_WrittenRowGroup(table.num_rows, start, chunks, metadata))
 
     def _finish(self) -> None:
         self._flush()
         sink = self._require_open()
-        places = [[_write_index(sink, c.column_index) for c in group.chunks] for group in self._row_groups]
-        offset_places = [[_write_index(sink, c.offset_index) for c in group.chunks] for group in self._row_groups]
+        columns = [_write_indexes(sink, [chunk.column_index for chunk in group.chunks]) for group in self._row_groups]
+        offsets = [_write_indexes(sink, [chunk.offset_index for chunk in group.chunks]) for group in self._row_groups]
+        places = [IndexPlaces(*offset, *column) for offset, column in zip(offsets, columns, strict=True)]
+        metadata = self._footer(list(map(_encodable_chunks, self._row_groups, places)))
+        footer = thrift.encode(metadata)
+        sink.write(footer)
+        sink.write(len(footer).to_bytes(4, "little") + MAGIC)
+        sink.close()
+        self._places = places
+        if len(self._columns) < WIDE:  # nothing in it is encoded
+            self._metadata = metadata
+        if self._metadata_collector is not None:
+            self._metadata_collector.append(self.metadata)
+
+    def _footer(self, columns: list[Any]) -> FileMetaData:
+        """The footer with these column chunks, of which each item is those of a row group."""
         row_groups = tuple(
-            _row_group(group, ordinal, columns, offsets, self._options)
-            for ordinal, (group, columns, offsets) in enumerate(
-                zip(self._row_groups, places, offset_places, strict=True)
-            )
+            _row_group(group, ordinal, chunks, self._options)
+            for ordinal, (group, chunks) in enumerate(zip(self._row_groups, columns, strict=True))
         )
         row_groups += tuple(self._row_groups_elsewhere)
-        metadata = FileMetaData(
+        return FileMetaData(
             version=1 if self._options.types.version == "1.0" else 2,
             schema=self._schema.elements,
             num_rows=sum(group.num_rows for group in row_groups),
@@ -362,13 +387,6 @@ class ParquetWriter:
             created_by=CREATED_BY,
             column_orders=tuple(ColumnOrder(TYPE_ORDER=Empty()) for _ in self._schema.columns),
         )
-        footer = thrift.encode(metadata)
-        sink.write(footer)
-        sink.write(len(footer).to_bytes(4, "little") + MAGIC)
-        sink.close()
-        self._metadata = metadata
-        if self._metadata_collector is not None:
-            self._metadata_collector.append(metadata)
 
 
 def _contiguous(column: pa.ChunkedArray, field: pa.Field, keep_codes: bool, limit: int) -> pa.Array:
@@ -415,34 +433,35 @@ def _write_bloom_filter(sink: Sink, chunk: _WrittenChunk) -> _WrittenChunk:
     return replace(chunk, metadata=metadata, bloom_filter=None)
 
 
-def _write_index(sink: Sink, index: bytes | None) -> tuple[int | None, int | None]:
-    """Offset and length of an index, None if there is none."""
-    if index is None:
-        return None, None
-    offset = sink.position
-    sink.write(index)
-    return offset, len(index)
+def _write_indexes(sink: Sink, indexes: list[bytes | None]) -> tuple[array[int], array[int]]:
+    """Write the indexes of a row group; offset and length of each, length 0 where there is none."""
+    parts = [index or b"" for index in indexes]
+    lengths = array("q", map(len, parts))
+    offsets = array("q", accumulate(lengths[:-1], initial=sink.position))
+    sink.write(b"".join(parts))
+    return offsets, lengths
 
 
-def _row_group(
-    group: _WrittenRowGroup,
-    ordinal: int,
-    column_places: list[Any],
-    offset_places: list[Any],
-    options: WriterOptions,
-) -> RowGroup:
-    columns = tuple(
+def _encodable_chunks(group: _WrittenRowGroup, places: IndexPlaces) -> Any:
+    if group.encoded_metadata is None:
+        return _column_chunks(group.chunks, places)
+    return encode_column_chunks(group.encoded_metadata, places)
+
+
+def _column_chunks(chunks: list[_WrittenChunk], places: IndexPlaces) -> tuple[ColumnChunk, ...]:
+    return tuple(
         ColumnChunk(
             meta_data=chunk.metadata,
-            column_index_offset=column_offset,
-            column_index_length=column_length,
-            offset_index_offset=offset_offset,
-            offset_index_length=offset_length,
+            offset_index_offset=offset_index if offset_length else None,
+            offset_index_length=offset_length or None,
+            column_index_offset=column_index if column_length else None,
+            column_index_length=column_length or None,
         )
-        for chunk, (column_offset, column_length), (offset_offset, offset_length) in zip(
-            group.chunks, column_places, offset_places, strict=True
-        )
+        for chunk, offset_index, offset_length, column_index, column_length in zip(chunks, *places, strict=True)
     )
+
+
+def _row_group(group: _WrittenRowGroup, ordinal: int, columns: Any, options: WriterOptions) -> RowGroup:
     return RowGroup(
         columns=columns,
         total_byte_size=sum(chunk.metadata.total_uncompressed_size for chunk in group.chunks),

@@ -7,6 +7,7 @@ whatever the bytes are, it ends in a struct or a CorruptFileError, in time and m
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from operator import index
@@ -16,7 +17,7 @@ from typing import Any, TypeVar, cast
 from colwriter.errors import CorruptFileError, InvalidDataError
 from colwriter.thrift_types import BITS, Field, Kind, ThriftUnion, Wire, fields_of
 
-__all__ = ["decode", "encode"]
+__all__ = ["EncodedStructs", "decode", "encode"]
 
 _MAX_SHORT_DELTA = 15
 _MAX_SHORT_SIZE = 14
@@ -31,10 +32,22 @@ _Write = Callable[[bytearray, Any], None]
 _Read = Callable[[_Data, int], tuple[Any, int]]
 
 
+@dataclass(frozen=True, slots=True)
+class EncodedStructs:
+    """``count`` structs that are encoded already, in place of a sequence of them."""
+
+    count: int
+    data: Any
+
+    def __len__(self) -> int:
+        return self.count
+
+
 def encode(value: Any) -> bytes:
     """The bytes of a struct.
 
-    A ``tuple`` field may be any sequence, and one of integers a NumPy array of any shape too (row-major).
+    A ``tuple`` field may be any sequence; one of integers a NumPy array of any shape too (row-major), one of structs
+    ``EncodedStructs`` too.
     Raises InvalidDataError for an integer that its field cannot hold.
     """
     out = bytearray()
@@ -121,12 +134,15 @@ def _value_lines(kind: Kind, name: str, where: str, names: dict[str, Any]) -> li
     if wire is Wire.BINARY:
         utf8 = [f"{name} = {name}.encode()"] if of is str else []
         return [*utf8, f"if {size} < 128: put({size})", f"else: write_varint(out, {size})", f"out += {name}"]
+    elements = [f"for of_{name} in {name}:", *_indent(_value_lines(of, f"of_{name}", where, names))]
+    if of.wire is Wire.STRUCT:
+        names["EncodedStructs"] = EncodedStructs
+        elements = [f"if type({name}) is EncodedStructs: out += {name}.data", "else:", *_indent(elements)]
     return [
         *([f"{name} = flat({name})"] if of.wire in BITS else []),
         f"if {size} <= {_MAX_SHORT_SIZE}: put({size} << 4 | {of.wire:d})",
         f"else: put({0xF0 | of.wire}); write_varint(out, {size})",
-        f"for of_{name} in {name}:",
-        *_indent(_value_lines(of, f"of_{name}", where, names)),
+        *elements,
     ]
 
 

@@ -58,18 +58,13 @@ def divide(values: Array, validity: Bytes, bit_offset: Int, divisor: Int, exact:
     return -1
 
 
-@kernel
-def decimals(data: Bytes, width: Int, length: Int, validity: Bytes, bit_offset: Int, out: Bytes) -> Int:
-    """Signed integers of ``width`` bytes, 8, 16 or 32, little-endian, as ``length`` bytes, big-endian.
-
-    Whole words are stored, from the first value to the last: what one store writes too much, the next overwrites, and
-    ``out`` has ``DECIMAL_PADDING`` bytes after the last value. A value that needs more bytes cannot be converted.
-    """
-    words = width >> 3
+@inlined
+def _turn_around(data: Bytes, words: Int, length: Int, validity: Bytes, bit_offset: Int, out: Bytes) -> Int:
+    """``decimals`` of so many words of 64 bits."""
     last = (length - 1) >> 3
     shift = np.int64(64 - 8 * (length - 8 * last))
-    for slot in range(len(data) // width):
-        source = slot * width
+    for slot in range((len(data) >> 3) // words):
+        source = 8 * words * slot
         to = slot * length
         top = np.int64(load_u64(data, source + 8 * last))
         store_u64(out, to, byte_swap(np.uint64(top << shift)))
@@ -80,7 +75,19 @@ def decimals(data: Bytes, width: Int, length: Int, validity: Bytes, bit_offset: 
             fits &= np.int64(load_u64(data, source + 8 * k)) == top >> 63
         if not fits and _holds_value(validity, bit_offset + slot):
             return slot
-    return -1
+    return np.int64(-1)
+
+
+@kernel
+def decimals(data: Bytes, width: Int, length: Int, validity: Bytes, bit_offset: Int, out: Bytes) -> Int:
+    """Signed integers of ``width`` bytes, 8, 16 or 32, little-endian, as ``length`` bytes, big-endian.
+
+    Whole words are stored, from the first value to the last: what one store writes too much, the next overwrites, and
+    ``out`` has ``DECIMAL_PADDING`` bytes after the last value. A value that needs more bytes cannot be converted.
+    """
+    if width == 16:  # a loop that knows how many words a value has takes a third of the time
+        return _turn_around(data, 2, length, validity, bit_offset, out)
+    return _turn_around(data, width >> 3, length, validity, bit_offset, out)
 
 
 @kernel

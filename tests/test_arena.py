@@ -1,0 +1,47 @@
+"""Scratch memory: pieces do not overlap, what is kept has a limit, and goes when it is asked for."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pyarrow as pa
+
+import colwriter
+from colwriter import arena
+from colwriter.arena import ALIGNMENT, FIRST_BLOCK, MAX_RETAINED, Arena
+
+
+def test_pieces_are_aligned_and_apart() -> None:
+    scratch = Arena()
+    pieces = [scratch.take(count, np.int32) for count in (1, 17, 300, FIRST_BLOCK, 5)]
+    for number, piece in enumerate(pieces):
+        assert piece.ctypes.data % ALIGNMENT == 0
+        piece[:] = number
+    assert all((piece == number).all() for number, piece in enumerate(pieces))
+
+
+def test_a_block_grows_to_what_was_needed_up_to_a_limit() -> None:
+    scratch = Arena()
+    for count, size in ((4 * FIRST_BLOCK, 4 * FIRST_BLOCK), (MAX_RETAINED + 1, 4 * FIRST_BLOCK)):
+        scratch.take(count)
+        scratch.reset()
+        assert size <= len(scratch._block) <= MAX_RETAINED
+
+
+def test_release_memory_leaves_no_idle_arena() -> None:
+    colwriter.write_table(pa.table({"a": [1, 2]}), pa.BufferOutputStream())
+    idle = [weakref.ref(scratch) for scratch in arena._free]
+    assert idle
+    busy = arena.take_arena()
+    piece = busy.take(10)
+    piece[:] = 7
+    colwriter.release_memory()
+    gc.collect()
+    assert arena._free == []
+    assert {reference() for reference in idle} <= {None, busy}
+    assert (piece == 7).all()
+    arena.give_arena_back(busy)
+    colwriter.release_memory()
+    colwriter.write_table(pa.table({"a": [1, 2]}), pa.BufferOutputStream())
