@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import colwriter as cw
 import naive
+from colwriter import column_writer
 from readers import READERS
 from strategies import Case, cases, writer_options
 
@@ -197,7 +198,9 @@ def test_fewer_bytes_where_the_encoding_is_for_the_data() -> None:
         assert encoded < len(sink.getvalue()) * 1.001
 
 
-def test_bytes_do_not_depend_on_threads() -> None:
+def test_bytes_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column_writer, "SHARED_BYTES", {})
+    monkeypatch.setattr(column_writer, "SHARED_BYTES_OTHERWISE", 0)
     table = pa.concat_tables([TABLE] * 90)
     options = {"column_encoding": ENCODINGS, "max_rows_per_page": 900, "data_page_size": 9000}
     assert write(table, max_threads=3, **options)[0] == write(table, use_threads=False, **options)[0]

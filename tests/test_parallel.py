@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import colwriter as cw
-from colwriter import arena
+from colwriter import arena, column_writer
 from colwriter.parallel import available_threads, in_order, pool
 
 ROWS = 60_000
@@ -44,6 +44,15 @@ def written(data: pa.Table, **options: object) -> bytes:
     return sink.getvalue()
 
 
+@pytest.fixture
+def _always_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads share the pages of a column however small it is."""
+    monkeypatch.setattr(column_writer, "SHARED_BYTES", {})
+    monkeypatch.setattr(column_writer, "SHARED_BYTES_OTHERWISE", 0)
+    monkeypatch.setattr(column_writer, "PAGES_PER_THREAD", 1)
+
+
+@pytest.mark.usefixtures("_always_shared")
 @pytest.mark.parametrize("codec", ["none", "snappy", "gzip", "brotli", "lz4", "zstd"])
 def test_bytes_do_not_depend_on_threads(codec: str) -> None:
     data = table(1)
@@ -52,6 +61,7 @@ def test_bytes_do_not_depend_on_threads(codec: str) -> None:
     for threads in (1, 2, 5):
         assert written(data, max_threads=threads, **options) == one
     assert pq.read_table(io.BytesIO(one)).equals(data)
+    options["max_rows_per_page"] = 3000
     for name in data.column_names:  # a single column has its threads for itself
         column = data.select([name])
         assert written(column, max_threads=3, **options) == written(column, use_threads=False, **options)

@@ -71,8 +71,13 @@ ENCODERS: dict[Encoding, tuple[Callable[..., EncodedValues], frozenset[Type]]] =
     ),
     Encoding.RLE: (plain.encode_runs, frozenset({Type.BOOLEAN})),
 }
-# Pages of which a thread must have this many to pay.
+# Pages of which a thread must have this many, and bytes of values that a column must have, for threads to share its
+# pages: by codec, for to hand the work over takes a tenth of a millisecond. Measured, see docs/performance.md.
 PAGES_PER_THREAD = 4
+SHARED_BYTES = {"": 8 << 20, "snappy": 2 << 20, "lz4_raw": 2 << 20}
+SHARED_BYTES_OTHERWISE = 256 << 10
+# Bytes that a byte array is taken to have, where that is all that depends on it.
+AVERAGE_LENGTH = 8
 
 
 class EncodedChunk(NamedTuple):
@@ -230,7 +235,8 @@ class _ChunkWriter:
             variable = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
             # Other encodings are taken to need what PLAIN does; but for headers, none needs more.
             pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done)
-            segments += self.encode(pages, ENCODERS[self.column.encoding][0], leaf)
+            bits = plain.value_bits(leaf) + (8 * AVERAGE_LENGTH if variable else 0)
+            segments += self.encode(pages, self.parts(pages, bits), ENCODERS[self.column.encoding][0], leaf)
         return dictionary, segments
 
     def dictionary_segments(self, dictionary: Dictionary) -> list[_Segment]:
@@ -240,14 +246,23 @@ class _ChunkWriter:
         pages = paginate(leaf, self.limits, bits, False, stop_value=dictionary.num_values)
         if len(pages) == 0:
             return []
-        segments = self.encode(pages, dictionary_encoding.encode, leaf, dictionary)
+        segments = self.encode(pages, self.parts(pages, bits), dictionary_encoding.encode, leaf, dictionary)
         encoded = [(segment.values, segment.pages) for segment in segments]
         if leaf.dictionary is not None or dictionary_encoding.pays(leaf, dictionary, encoded):
             return segments
         return []
 
-    def encode(self, pages: Pages, encode_values: Callable[..., EncodedValues], *source: Any) -> list[_Segment]:
-        """Levels and values of the pages, those of each thread a segment of its own."""
+    def parts(self, pages: Pages, bits: int) -> int:
+        """Threads that the pages are shared among, whose values have ``bits`` bits each."""
+        size = pages.total(3) * bits // 8
+        if self.threads == 1 or size < SHARED_BYTES.get(self.column.codec_name, SHARED_BYTES_OTHERWISE):
+            return 1
+        return max(min(self.threads, len(pages) // PAGES_PER_THREAD), 1)
+
+    def encode(
+        self, pages: Pages, parts: int, encode_values: Callable[..., EncodedValues], *source: Any
+    ) -> list[_Segment]:
+        """Levels and values of the pages in so many parts, each a segment of its own, that threads encode."""
 
         def encode(some: Pages) -> _Segment:
             levels = encode_levels(self.leaf, some, self.arena)
@@ -255,8 +270,7 @@ class _ChunkWriter:
             values = encode_values(*source, some, lead, self.column.write_statistics, self.arena)
             return _Segment(some, levels, values)
 
-        parts = min(self.threads, len(pages) // PAGES_PER_THREAD)
-        return [encode(pages)] if parts < 2 else side_by_side(encode, pages.split(parts), self.threads)
+        return [encode(pages)] if parts == 1 else side_by_side(encode, pages.split(parts), self.threads)
 
     def frame(self, segments: list[_Segment]) -> list[FramedPages]:
         """The pages of each segment as they stand in the file."""

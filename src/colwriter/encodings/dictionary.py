@@ -292,8 +292,9 @@ def _value_bytes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages) -> NDAr
         sums = np.empty(len(pages), np.int64)
         kernels.codes.sum_entry_lengths(dictionary.indices, pages.values, lengths, sums)
         return sums
-    fences: NDArray[np.int64] = leaf.offsets[pages.slots].astype(np.int64)
-    if dictionary.num_values == pages.values[-1] and fences[-1] - fences[0] == dictionary.value_bytes:
+    span = int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0])
+    if span == dictionary.value_bytes:  # all values are in it, and null slots span no bytes
+        fences: NDArray[np.int64] = leaf.offsets[pages.slots].astype(np.int64)
         return np.diff(fences)
     out = np.empty(len(pages), np.int64)
     kernels.plain.sum_lengths(leaf.offsets, leaf.validity, leaf.bit_offset, pages.slots, out)
