@@ -220,13 +220,19 @@ class TestStored:
 
     @pytest.mark.parametrize(
         ("array", "annotation"),
-        [(pa.array([b"0123456789abcdef", None], pa.uuid()), "UUID"), (pa.array(["{}", None], pa.json_()), "JSON")],
+        [
+            (pa.array([b"0123456789abcdef", None], pa.uuid()), "UUID"),
+            (pa.array(["{}", None], pa.json_()), "JSON"),
+            (pa.array(["{}", None], pa.json_(pa.string_view())), "JSON"),
+        ],
     )
     def test_annotations(self, array: Any, annotation: str) -> None:
         """For readers that do not look at the Arrow schema; also below lists."""
         for column in (array, pa.ListArray.from_arrays([0, 1, 2], array)):
             cw.write_column(column, sink := pa.BufferOutputStream())
-            assert pq.ParquetFile(pa.BufferReader(sink.getvalue())).schema.column(0).logical_type.type == annotation
+            file = pq.ParquetFile(pa.BufferReader(sink.getvalue()))
+            assert file.schema.column(0).logical_type.type == annotation
+            assert file.read().column(0).to_pylist() == column.to_pylist()
 
     @pytest.mark.parametrize("bad", [7, -1])
     @pytest.mark.parametrize("use_dictionary", [True, False])
