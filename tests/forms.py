@@ -95,7 +95,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 def json_leaves(arrow_type: Any, rows: list[Any]) -> Iterator[Leaf]:
-    """The leaves of what columns.mjs prints. JavaScript's numbers do not say more than the type that was written."""
+    """The leaves of Python objects, as they are or as columns.mjs prints them: its numbers do not tell types apart."""
     if pa.types.is_dictionary(arrow_type) or pa.types.is_run_end_encoded(arrow_type):
         yield from json_leaves(arrow_type.value_type, rows)
     elif isinstance(arrow_type, pa.BaseExtensionType) or not arrow_type.num_fields:
@@ -122,6 +122,8 @@ def _json_leaf(arrow_type: Any, rows: list[Any]) -> Leaf:
 
 
 def _json_value(arrow_type: Any, value: Any) -> tuple[str, Any]:
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, dict) and "$date" in value:
         if pa.types.is_date(arrow_type) and value["$date"] % 86_400_000 == 0:
             return "date", value["$date"] // 86_400_000
@@ -132,8 +134,8 @@ def _json_value(arrow_type: Any, value: Any) -> tuple[str, Any]:
         return "bytes", bytes.fromhex(value["$bytes"])
     if isinstance(value, dict) and "$number" in value:
         return "float", float(value["$number"])
-    if isinstance(value, bool):
-        return "bool", value
+    if isinstance(value, bool | bytes):
+        return "bool" if isinstance(value, bool) else "bytes", value
     if isinstance(value, int | float):
         is_double = isinstance(value, float) or pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type)
         return "float" if is_double else "int", value
