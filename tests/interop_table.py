@@ -12,9 +12,10 @@ PAGE = Path(__file__).parents[1] / "docs/interop.md"
 HEAD = """\
 # Who reads what
 
-Made by `python tests/interop_table.py` from the list in `tests/test_interop_matrix.py`, which writes every type in every
-encoding that it has, in data pages V1 and V2, flat, in lists and in structs, with nulls and in turn with each codec
-({codecs}), and compares what each reader makes of it. A reader that gets worse or better than the list fails that test.
+Made by `python tests/interop_table.py` from the list in `tests/test_interop_matrix.py`. That test writes every type in
+every encoding that it has, in data pages V1 and V2, flat, in lists and in structs, with nulls and with each codec in
+turn ({codecs}), and compares what each reader makes of it. A reader that is
+worse than the list, or better, fails it.
 
 What is said here holds for both versions of data pages, and flat, in lists and in structs, where it does not say
 otherwise. *yes*: the values, in a type that says what they are. *as ...*: the values, in another form. *wrong*: other
@@ -40,7 +41,7 @@ def cell(reader: str, title: str, encoding: str) -> str:
     parts = []
     for gap in dict.fromkeys(places.values()):
         held = [at for at in places if places[at] == gap]
-        outcome = f"{OUTCOMES.get(gap.outcome, gap.outcome)} [{GAPS.index(gap) + 1}](#notes)" if gap else "yes"
+        outcome = f"{OUTCOMES.get(gap.outcome, gap.outcome)} [{number(gap)}](#notes)" if gap else "yes"
         parts.append(outcome + where(held))
     return "; ".join(parts)
 
@@ -72,8 +73,12 @@ def rows() -> Iterable[list[str]]:
             yield [", ".join(titles), ", ".join(encodings), *cells]
 
 
-def note(gap: Gap) -> str:
-    return f"{GAPS.index(gap) + 1}. {gap.reader}: {gap.reason}"
+# One for all entries of a reader that have the same reason.
+NOTES = list(dict.fromkeys((gap.reader, gap.reason) for gap in GAPS))
+
+
+def number(gap: Gap) -> int:
+    return NOTES.index((gap.reader, gap.reason)) + 1
 
 
 def table() -> str:
@@ -88,8 +93,9 @@ def title_of(row: list[str]) -> str:
 
 
 def text() -> str:
+    notes = [f"{k}. {reader}: {reason}." for k, (reader, reason) in enumerate(NOTES, 1)]
     head = HEAD.format(codecs=", ".join(CODECS))
-    return f"{head}\n{table()}\n\n## Notes\n" + "\n".join(map(note, GAPS)) + "\n"
+    return f"{head}\n{table()}\n\n## Notes\n" + "\n".join(notes) + "\n"
 
 
 if __name__ == "__main__":
