@@ -205,7 +205,7 @@ def _microseconds(kind: str, expected: Any, found: Any) -> bool:
 
 
 def compare(expected: list[Leaf], found: list[Leaf]) -> str:
-    """ "yes", or the kinds that stand for the ones expected, or "wrong: " and the first difference."""
+    """Either "yes", or the kinds that stand for the ones expected, or "wrong: " and the first difference."""
     if len(expected) != len(found):
         return f"wrong: {[leaf.kind for leaf in found]} for {[leaf.kind for leaf in expected]}"
     forms = []

@@ -69,8 +69,8 @@ def rows() -> Iterable[list[str]]:
         alike: dict[tuple[str, ...], list[str]] = {}
         for title, encodings in encodings_of.items():
             alike.setdefault(tuple(encodings), []).append(title)
-        for encodings, titles in alike.items():
-            yield [", ".join(titles), ", ".join(encodings), *cells]
+        for together, titles in alike.items():
+            yield [", ".join(titles), ", ".join(together), *cells]
 
 
 # One for all entries of a reader that have the same reason.

@@ -439,15 +439,18 @@ def test_reads(reader: str, file: File, folder: Path) -> None:
 def test_files_are_what_they_are_called(file: File, folder: Path) -> None:
     data = written(file, file.titles, folder).read_bytes()
     check_file(data)
-    encoding = {"dictionary": "RLE_DICTIONARY"}.get(file.encoding, file.encoding)
+    encoding = "RLE_DICTIONARY" if file.encoding == "dictionary" else file.encoding
+    titles = {name_of(title): title for title in file.titles}
+    codecs = {"none": "UNCOMPRESSED", "lz4": "LZ4_RAW"}
     for chunk in cw.read_metadata(data).row_groups[0].columns:
         meta = chunk.meta_data
-        title = file.titles[int(list(map(name_of, file.titles)).index(meta.path_in_schema[0]))]
+        assert meta is not None
+        title = titles[meta.path_in_schema[0]]
         assert encoding in [found.name for found in meta.encodings], title
-        if file.encoding != "dictionary":
-            assert meta.dictionary_page_offset is None
-        physical = title.partition(" as ")[2]
-        assert not physical or meta.type.name == physical or file.nesting == "list"
+        assert (meta.dictionary_page_offset is not None) == (file.encoding == "dictionary"), title
+        assert meta.type.name == (title.partition(" as ")[2] or meta.type.name), title
+        codec = codec_of(file, title)
+        assert meta.codec.name == codecs.get(codec, codec.upper()), title
 
 
 @pytest.mark.parametrize("file", [FILES[0], FILES[1]], ids=lambda file: " ".join(file).strip())
