@@ -218,6 +218,22 @@ class TestStored:
     def test_values(self, array: Any) -> None:
         assert round_trip(array).to_pylist() == array.to_pylist()
 
+    @pytest.mark.parametrize(
+        ("array", "annotation"),
+        [
+            (pa.array([b"0123456789abcdef", None], pa.uuid()), "UUID"),
+            (pa.array(["{}", None], pa.json_()), "JSON"),
+            (pa.array(["{}", None], pa.json_(pa.string_view())), "JSON"),
+        ],
+    )
+    def test_annotations(self, array: Any, annotation: str) -> None:
+        """For readers that do not look at the Arrow schema; also below lists."""
+        for column in (array, pa.ListArray.from_arrays([0, 1, 2], array)):
+            cw.write_column(column, sink := pa.BufferOutputStream())
+            file = pq.ParquetFile(pa.BufferReader(sink.getvalue()))
+            assert file.schema.column(0).logical_type.type == annotation
+            assert file.read().column(0).to_pylist() == column.to_pylist()
+
     @pytest.mark.parametrize("bad", [7, -1])
     @pytest.mark.parametrize("use_dictionary", [True, False])
     def test_an_index_out_of_range(self, bad: int, use_dictionary: bool) -> None:

@@ -6,7 +6,7 @@ Rules: LogicalTypes.md and, where that leaves a choice, what parquet-cpp writes,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -303,8 +303,8 @@ _EXTENSIONS: dict[str, LeafType] = {
 def leaf_type(arrow_type: Any, options: TypeOptions) -> LeafType | None:
     """The leaf that an Arrow type becomes; None for a nested type, and for one that cannot be written."""
     if isinstance(arrow_type, pa.BaseExtensionType):
-        annotated = _EXTENSIONS.get(arrow_type.extension_name)
-        return annotated or leaf_type(arrow_type.storage_type, options)
+        stored, annotated = leaf_type(arrow_type.storage_type, options), _EXTENSIONS.get(arrow_type.extension_name)
+        return replace(annotated, conversion=stored.conversion) if annotated and stored else stored
     if arrow_type.id == pa.lib.Type_UINT32 and options.version == "1.0":
         return _UINT32_IN_FORMAT_1
     parametric = _PARAMETRIC.get(arrow_type.id)

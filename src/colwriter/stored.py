@@ -48,8 +48,9 @@ def _stored(arrow_type: Any) -> pa.DataType:
         return _stored(arrow_type.value_type)
     if isinstance(arrow_type, pa.BaseExtensionType):
         # One that is a plain leaf keeps its name, for which the format may have an annotation.
-        storage = _stored(arrow_type.storage_type)
-        return arrow_type if storage is arrow_type.storage_type and not pa.types.is_nested(storage) else storage
+        own = arrow_type.storage_type  # another object each time
+        storage = _stored(own)
+        return arrow_type if storage is own and not pa.types.is_nested(storage) else storage
     if not pa.types.is_nested(arrow_type):
         return arrow_type
     if arrow_type.id in (_LIST_VIEW, _LARGE_LIST_VIEW):

@@ -4,6 +4,7 @@
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { parquetSchema, readColumnIndex, readOffsetIndex } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
+import { toJson } from './json.mjs'
 
 for (const path of process.argv.slice(2)) {
   console.log(toJson(await readFile(path)))
@@ -38,15 +39,4 @@ async function readIndex(file, chunk, name, read) {
   const start = Number(chunk[`${name}_offset`])
   const bytes = await file.slice(start, start + chunk[`${name}_length`])
   return read({ view: new DataView(bytes), offset: 0 })
-}
-
-// JSON with integers of any size, which Python reads exactly, and bytes as {"$bytes": hex}.
-function toJson(value) {
-  if (typeof value === 'bigint') return value.toString()
-  if (value instanceof Uint8Array) return JSON.stringify({ $bytes: Buffer.from(value).toString('hex') })
-  if (ArrayBuffer.isView(value)) return toJson(Array.from(value))
-  if (Array.isArray(value)) return `[${value.map(toJson).join(',')}]`
-  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
-  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${toJson(field)}`).join(',')}}`
 }
