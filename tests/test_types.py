@@ -201,6 +201,7 @@ class TestStored:
             pa.StructArray.from_arrays([codes, words], ["d", "w"], mask=pa.array([False, True, False, False, True])),
             pc.run_end_encode(pa.array([1, 1, 2, None, None])),
             pc.run_end_encode(pa.array(["x", "x", "y"])).slice(1),
+            pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, None]), pa.array([b"a" * 16, b"b" * 16], pa.uuid())),
             pa.array([[1, 2], None, [3]], pa.list_view(pa.int64())),
             pa.array([["a", "b"], None, ["c"], []], pa.large_list_view(pa.string_view())).slice(1),
             pa.ListViewArray.from_arrays([3, 0, 1], [2, 1, 0], words),

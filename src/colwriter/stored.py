@@ -20,6 +20,7 @@ from colwriter.schema import is_list
 __all__ = ["as_stored", "readable_schema", "stored_schema", "without_views"]
 
 _DICTIONARY, _RUN_END_ENCODED = pa.lib.Type_DICTIONARY, pa.lib.Type_RUN_END_ENCODED
+_UNREADABLE = ("run_end_encoded", "dictionary<values=extension")
 _LIST_VIEW, _LARGE_LIST_VIEW = pa.lib.Type_LIST_VIEW, pa.lib.Type_LARGE_LIST_VIEW
 
 
@@ -34,11 +35,15 @@ def stored_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def readable_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema that readers find in the file: without run-end encoding, which none restores and Polars ends at."""
-    if not any("run_end_encoded" in str(arrow_type) for arrow_type in schema.types):
+    """The schema that readers find in the file: without what they do not restore, but end at.
+
+    That is run-end encoding, in Polars, and dictionaries of extension types, in pyarrow.
+    """
+    unreadable = [any(text in str(arrow_type) for text in _UNREADABLE) for arrow_type in schema.types]
+    if not any(unreadable):
         return schema
     stored = stored_schema(schema)
-    fields = [b if "run_end_encoded" in str(a.type) else a for a, b in zip(schema, stored, strict=True)]
+    fields = [b if bad else a for a, b, bad in zip(schema, stored, unreadable, strict=True)]
     return pa.schema(fields, schema.metadata)
 
 
