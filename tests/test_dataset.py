@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -206,3 +207,27 @@ def test_error_in_the_last_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         )
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["year=2023", "year=2023/a-0.parquet"]
     assert (tmp_path / "year=2023/a-0.parquet").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["k", "v"])
+def test_broken_arrays(tmp_path: Path, name: str) -> None:
+    """To group by an array and to take its rows is to follow it: it is checked before."""
+    offsets = pa.py_buffer(np.array([0, -5, 3, 8], np.int32))
+    broken = pa.Array.from_buffers(pa.string(), 3, [None, offsets, pa.py_buffer(b"abcdefgh")])
+    runs = pa.Array.from_buffers(
+        pa.run_end_encoded(pa.int32(), pa.int64()),
+        3,
+        [None],
+        children=[pa.array([3, 1, 4], pa.int32()), pa.array([1, 2, 3])],
+    )
+    for array in (broken, runs):
+        table = pa.table({"k": pa.array([0, 1, 0]), "v": pa.array([1, 2, 3])} | {name: array})
+        with pytest.raises(cw.InvalidDataError, match=rf"^{name}: the array is not valid Arrow"):
+            cw.write_to_dataset(table, tmp_path, ["k"])
+        assert not list(tmp_path.iterdir())
+
+
+def test_rows_without_columns(tmp_path: Path) -> None:
+    metadata = cw.write_table(pa.table({"a": [1, 2]}).select([]), tmp_path / "a.parquet")
+    assert metadata.num_rows == 0
+    assert pq.read_table(tmp_path / "a.parquet").num_columns == 0

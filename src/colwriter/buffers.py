@@ -153,7 +153,7 @@ def leaf_buffers(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     leaf = descriptor.leaf
-    if leaf.storage is Storage.BYTE_ARRAYS and leaf.conversion.make == "views":
+    if array.type.id in (pa.lib.Type_STRING_VIEW, pa.lib.Type_BINARY_VIEW):
         return _flatten_views(array, descriptor, valid, arena)
     if leaf.storage is Storage.BYTE_ARRAYS:
         large = array.type.id in (pa.lib.Type_LARGE_STRING, pa.lib.Type_LARGE_BINARY)

@@ -18,7 +18,7 @@ import pyarrow.fs as pafs
 
 from colwriter.api import write_table
 from colwriter.buffers import pick
-from colwriter.errors import InvalidOptionError, UnsupportedTypeError
+from colwriter.errors import InvalidDataError, InvalidOptionError, UnsupportedTypeError
 from colwriter.file_writer import ParquetWriter
 from colwriter.inputs import as_reader
 from colwriter.metadata import FileMetaData
@@ -78,6 +78,8 @@ def write_to_dataset(
         raise InvalidOptionError(f"existing_data_behavior: 'error' expects no data at {root}, found some")
 
     data = source if isinstance(source, pa.Table) else source.read_all()
+    if columns:
+        _validate(data)
     takeable = [_takeable(data.column(k)) for k in kept] if columns else []
     with _staging(files) as stage:
         written = []
@@ -178,6 +180,15 @@ def _partitions(table: pa.Table, columns: list[str]) -> Iterator[tuple[str, pa.A
         folders.setdefault(partitioning.format(is_here)[0], []).append(groups["rows_list"][k].values)
     for folder, rows in folders.items():
         yield folder, pa.concat_arrays(rows)
+
+
+def _validate(data: pa.Table) -> None:
+    """Check all arrays: to group and to take is to follow offsets, views and run ends wherever they lead."""
+    for name, column in zip(data.column_names, data.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
+            raise InvalidDataError(f"{name}: the array is not valid Arrow: {error}") from error
 
 
 def _takeable(column: pa.ChunkedArray) -> pa.ChunkedArray:

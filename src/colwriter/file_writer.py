@@ -316,6 +316,8 @@ class ParquetWriter:
         return start
 
     def _write_row_groups(self, table: pa.Table, size: int) -> None:
+        if table.num_columns == 0:  # rows without columns cannot be told
+            return
         if self._limits is not None:
             self._write_limited(table, size, self._limits)
             return
@@ -397,8 +399,6 @@ def _contiguous(column: pa.ChunkedArray, field: pa.Field, keep_codes: bool, limi
             chunk.validate()
         if column.num_chunks == 1:
             return column.chunk(0)
-        if column.type.id == pa.lib.Type_DICTIONARY:
-            column = column.unify_dictionaries()
         array = column.combine_chunks()
         if not isinstance(array, pa.ChunkedArray):
             return array

@@ -174,7 +174,7 @@ _PLAIN_TYPES: dict[int, LeafType] = {
     pa.lib.Type_DATE32: _number(Type.INT32, logical=_DATE, converted=ConvertedType.DATE),
     pa.lib.Type_DATE64: _number(
         Type.INT32,
-        conversion=Conversion("scale", np.dtype(np.int64), -_MILLISECONDS_A_DAY),
+        conversion=Conversion("scale", np.dtype(np.int64), -_MILLISECONDS_A_DAY, allow_truncated=True),
         logical=_DATE,
         converted=ConvertedType.DATE,
     ),

@@ -20,6 +20,8 @@ from colwriter.schema import is_list
 __all__ = ["as_stored", "readable_schema", "stored_schema", "without_views"]
 
 _DICTIONARY, _RUN_END_ENCODED = pa.lib.Type_DICTIONARY, pa.lib.Type_RUN_END_ENCODED
+# The types that hold what views hold.
+_LARGE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 _UNREADABLE = ("run_end_encoded", "dictionary<values=extension")
 _LIST_VIEW, _LARGE_LIST_VIEW = pa.lib.Type_LIST_VIEW, pa.lib.Type_LARGE_LIST_VIEW
 
@@ -50,7 +52,7 @@ def readable_schema(schema: pa.Schema) -> pa.Schema:
 def _stored(arrow_type: Any) -> pa.DataType:
     """The type whose layout the values are brought into; the type itself if it needs no change."""
     if arrow_type.id in (_DICTIONARY, _RUN_END_ENCODED):
-        return _stored(arrow_type.value_type)
+        return _LARGE.get(arrow_type.value_type) or _stored(arrow_type.value_type)
     if isinstance(arrow_type, pa.BaseExtensionType):
         # One that is a plain leaf keeps its name, for which the format may have an annotation.
         own = arrow_type.storage_type  # another object each time
@@ -94,9 +96,9 @@ def as_stored(column: pa.ChunkedArray, target: pa.Field, keep_codes: bool = Fals
     """
     if column.type.equals(target.type):
         return column
-    if keep_codes and _has_codes(column, limit):
-        return column
     try:
+        if keep_codes and _has_codes(column, limit):
+            return _with_one_dictionary(column)
         column.validate(full=True)  # pyarrow would follow a view, or an index, wherever it leads
         return pa.chunked_array([_convert(chunk, target.type) for chunk in column.chunks], target.type)
     except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
@@ -116,10 +118,24 @@ def _has_codes(column: pa.ChunkedArray, limit: int) -> bool:
     kind = leaf_type(arrow_type.value_type, TypeOptions())
     if kind is None or kind.storage not in (Storage.NUMBERS, Storage.BYTE_ARRAYS) or kind.order is Order.FLOAT:
         return False
-    dictionaries = [chunk.dictionary for chunk in column.chunks]
-    size = sum(dictionary.nbytes + 4 * len(dictionary) for dictionary in dictionaries)
-    entries = sum(map(len, dictionaries))
-    return size <= limit and 2 * entries <= len(column) and not any(d.null_count for d in dictionaries)
+    first = column.chunk(0).dictionary
+    if first.null_count or first.nbytes + 4 * len(first) > limit or 2 * len(first) > len(column):
+        return False
+    first.validate(full=True)
+    for chunk in column.chunks[1:]:
+        chunk.dictionary.validate(full=True)  # to compare is to follow it
+        if not chunk.dictionary.equals(first):
+            return False
+    return True
+
+
+def _with_one_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column as one chunk. Not by pyarrow, which looks codes up that lie under nulls, or are none."""
+    if column.num_chunks == 1:
+        return column
+    first = column.chunk(0)
+    codes = pa.concat_arrays([chunk.indices for chunk in column.chunks])
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, first.dictionary, safe=False)])
 
 
 def _list_of_view(array: Any, target: Any) -> pa.Array:
@@ -150,8 +166,16 @@ def _convert(array: Any, target: Any) -> pa.Array:
     if isinstance(arrow_type, pa.BaseExtensionType):
         return _convert(array.storage, target)
     if arrow_type.id == _DICTIONARY:
+        values = array.dictionary
+        large = _LARGE.get(values.type)
+        if large is not None:  # pyarrow cannot take views
+            array = pa.DictionaryArray.from_arrays(array.indices, values.cast(large), safe=False)
         return _convert(array.dictionary_decode(), target)
     if arrow_type.id == _RUN_END_ENCODED:
+        large = _LARGE.get(arrow_type.value_type)
+        if large is not None:
+            runs = pa.RunEndEncodedArray.from_arrays(array.run_ends, array.values.cast(large))
+            array = runs.slice(array.offset, len(array))
         return _convert(pc.run_end_decode(array), target)
     if arrow_type.id in (_LIST_VIEW, _LARGE_LIST_VIEW):
         return _list_of_view(array, target)
@@ -172,5 +196,5 @@ def _convert(array: Any, target: Any) -> pa.Array:
 
 def without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """String and binary views as large strings and binaries: pyarrow cannot group by views, and counts them wrong."""
-    large = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(column.type)
+    large = _LARGE.get(column.type)
     return column if large is None else column.cast(large)
