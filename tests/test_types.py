@@ -275,6 +275,13 @@ class TestStored:
             with pytest.raises(cw.InvalidDataError, match=r"^column: "):
                 cw.write_column(pa.chunked_array(chunks), pa.BufferOutputStream())
 
+    def test_codes_of_values_that_an_option_stores_otherwise(self) -> None:
+        moments = pa.array([0, 10**9, None, 0, 0, 0, 0, 10**9], pa.timestamp("ns")).dictionary_encode()
+        found = round_trip(moments, use_deprecated_int96_timestamps=True)
+        assert found.cast(pa.timestamp("ns")).to_pylist() == moments.to_pylist()
+        prices = pa.array([Decimal("1.50"), None, *[Decimal("2.25")] * 9], pa.decimal128(5, 2)).dictionary_encode()
+        assert round_trip(prices, store_decimal_as_integer=True).to_pylist() == prices.to_pylist()
+
     @pytest.mark.parametrize("use_dictionary", [True, False])
     def test_dictionaries_and_runs_of_views(self, use_dictionary: bool) -> None:
         """Polars gives its categories as views."""

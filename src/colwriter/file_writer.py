@@ -22,6 +22,7 @@ from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import Pieces
 from colwriter.inputs import as_reader
+from colwriter.leaf_types import LeafType
 from colwriter.levels import shred
 from colwriter.metadata import (
     ColumnChunk,
@@ -339,8 +340,9 @@ class ParquetWriter:
 
         def encode(i: int, arena: Arena) -> list[EncodedChunk]:
             leaves = self._schema.leaves(i)
-            codes = self._columns[leaves.start].use_dictionary if len(leaves) else False
-            array = _contiguous(columns[i], fields[i], codes, self._options.dictionary_pagesize_limit)
+            number = leaves.start
+            kind = self._schema.columns[number].leaf if self._columns[number].use_dictionary else None
+            array = _contiguous(columns[i], fields[i], kind, self._options.dictionary_pagesize_limit)
             descriptors = list(self._schema.columns[leaves.start : leaves.stop])
             return [
                 encode_column_chunk(leaf, self._options, self._columns[number], arena, helpers)
@@ -391,9 +393,9 @@ class ParquetWriter:
         )
 
 
-def _contiguous(column: pa.ChunkedArray, field: pa.Field, keep_codes: bool, limit: int) -> pa.Array:
+def _contiguous(column: pa.ChunkedArray, field: pa.Field, codes_of: LeafType | None, limit: int) -> pa.Array:
     """The column of a row group as one array, checked as far as that is cheap."""
-    column = as_stored(column, field, keep_codes, limit)
+    column = as_stored(column, field, codes_of, limit)
     try:
         for chunk in column.chunks:
             chunk.validate()

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from colwriter.buffers import pick
 from colwriter.errors import InvalidDataError, UnsupportedTypeError
-from colwriter.leaf_types import Order, Storage, TypeOptions, leaf_type
+from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.schema import is_list
 
 __all__ = ["as_stored", "readable_schema", "stored_schema", "without_views"]
@@ -86,18 +86,20 @@ def _stored_field(field: pa.Field) -> pa.Field:
     return field if stored is arrow_type else field.with_type(stored)
 
 
-def as_stored(column: pa.ChunkedArray, target: pa.Field, keep_codes: bool = False, limit: int = 0) -> pa.ChunkedArray:
+def as_stored(
+    column: pa.ChunkedArray, target: pa.Field, codes_of: LeafType | None = None, limit: int = 0
+) -> pa.ChunkedArray:
     """The column in the type that ``stored_schema`` gave its field.
 
-    With ``keep_codes``, a dictionary-encoded column stays as it is if its dictionary takes at most ``limit`` bytes and
-    can be that of the column chunk.
+    A dictionary-encoded column of the leaf type ``codes_of`` stays as it is if its dictionary takes at most ``limit``
+    bytes and can be that of the column chunk.
 
     Raises ``InvalidDataError`` where the arrays are not valid Arrow.
     """
     if column.type.equals(target.type):
         return column
     try:
-        if keep_codes and _has_codes(column, limit):
+        if codes_of is not None and _has_codes(column, codes_of, limit):
             return _with_one_dictionary(column)
         column.validate(full=True)  # pyarrow would follow a view, or an index, wherever it leads
         return pa.chunked_array([_convert(chunk, target.type) for chunk in column.chunks], target.type)
@@ -107,7 +109,7 @@ def as_stored(column: pa.ChunkedArray, target: pa.Field, keep_codes: bool = Fals
         raise UnsupportedTypeError(f"{target.name}: cannot write Arrow type {column.type}: {error}") from error
 
 
-def _has_codes(column: pa.ChunkedArray, limit: int) -> bool:
+def _has_codes(column: pa.ChunkedArray, kind: LeafType, limit: int) -> bool:
     """Whether the codes of a column can be its indices: of integers or byte arrays, each entry a value.
 
     A dictionary that is larger than the column would be no smaller than the values, and without values there is none.
@@ -115,8 +117,7 @@ def _has_codes(column: pa.ChunkedArray, limit: int) -> bool:
     arrow_type = column.type
     if arrow_type.id != _DICTIONARY or arrow_type.index_type.bit_width > 32 or column.null_count == len(column):
         return False
-    kind = leaf_type(arrow_type.value_type, TypeOptions())
-    if kind is None or kind.storage not in (Storage.NUMBERS, Storage.BYTE_ARRAYS) or kind.order is Order.FLOAT:
+    if kind.storage not in (Storage.NUMBERS, Storage.BYTE_ARRAYS) or kind.order is Order.FLOAT:
         return False
     first = column.chunk(0).dictionary
     if first.null_count or first.nbytes + 4 * len(first) > limit or 2 * len(first) > len(column):
