@@ -6,7 +6,7 @@ Rules: LogicalTypes.md and, where that leaves a choice, what parquet-cpp writes,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -104,7 +104,6 @@ class TypeOptions:
 
 
 _AS_IS = Conversion("as is")
-_VIEWS = Conversion("views")
 
 
 def _number(
@@ -130,15 +129,8 @@ def _integer(bits: int, signed: bool) -> LeafType:
     )
 
 
-def _byte_array(
-    order: Order,
-    logical: LogicalType | None = None,
-    converted: ConvertedType | None = None,
-    conversion: Conversion = _AS_IS,
-) -> LeafType:
-    return LeafType(
-        Type.BYTE_ARRAY, Storage.BYTE_ARRAYS, order, conversion, converted_type=converted, logical_type=logical
-    )
+def _byte_array(order: Order, logical: LogicalType | None = None, converted: ConvertedType | None = None) -> LeafType:
+    return LeafType(Type.BYTE_ARRAY, Storage.BYTE_ARRAYS, order, _AS_IS, converted_type=converted, logical_type=logical)
 
 
 def _fixed_bytes(length: int, order: Order, logical: LogicalType | None = None) -> LeafType:
@@ -181,8 +173,8 @@ _PLAIN_TYPES: dict[int, LeafType] = {
     pa.lib.Type_DURATION: _number(Type.INT64),
     pa.lib.Type_STRING: _TEXT,
     pa.lib.Type_LARGE_STRING: _TEXT,
-    pa.lib.Type_STRING_VIEW: _byte_array(Order.TEXT, LogicalType(STRING=Empty()), ConvertedType.UTF8, _VIEWS),
-    pa.lib.Type_BINARY_VIEW: _byte_array(Order.BYTES, conversion=_VIEWS),
+    pa.lib.Type_STRING_VIEW: _TEXT,
+    pa.lib.Type_BINARY_VIEW: _BYTES,
     pa.lib.Type_BINARY: _BYTES,
     pa.lib.Type_LARGE_BINARY: _BYTES,
     pa.lib.Type_INTERVAL_MONTH_DAY_NANO: LeafType(
@@ -303,8 +295,7 @@ _EXTENSIONS: dict[str, LeafType] = {
 def leaf_type(arrow_type: Any, options: TypeOptions) -> LeafType | None:
     """The leaf that an Arrow type becomes; None for a nested type, and for one that cannot be written."""
     if isinstance(arrow_type, pa.BaseExtensionType):
-        stored, annotated = leaf_type(arrow_type.storage_type, options), _EXTENSIONS.get(arrow_type.extension_name)
-        return replace(annotated, conversion=stored.conversion) if annotated and stored else stored
+        return _EXTENSIONS.get(arrow_type.extension_name) or leaf_type(arrow_type.storage_type, options)
     if arrow_type.id == pa.lib.Type_UINT32 and options.version == "1.0":
         return _UINT32_IN_FORMAT_1
     parametric = _PARAMETRIC.get(arrow_type.id)
