@@ -16,7 +16,7 @@ FLOORS = [
     {"compression", "statistics"},
     {"schema", "stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings", "bloom", "footer"},
     {"column_writer"},
-    {"sinks", "inputs", "row_groups", "file_writer", "reader", "bounds", "level_names", "inspection", "sizes"},
+    {"sinks", "inputs", "row_groups", "file_plan", "file_writer", "reader", "bounds", "level_names", "inspection", "sizes"},
     {"api", "dataset", "conversion", "demo", "display", "inspection_view", "warmup", "cli", "__init__", "__main__"},
 ]
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
@@ -24,7 +24,7 @@ FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 READ_SIDE = {"reader", "bounds", "level_names", "inspection", "sizes"}
 WRITE_SIDE = {
     *("stored", "keys", "buffers", "levels", "pages", "framing", "page_index", "encodings", "bloom", "footer"),
-    *("column_writer", "row_groups", "file_writer", "statistics"),
+    *("column_writer", "row_groups", "file_plan", "file_writer", "statistics"),
 }
 
 

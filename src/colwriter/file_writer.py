@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import re
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,19 +14,16 @@ import pyarrow as pa
 from colwriter import thrift
 from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
-from colwriter.column_writer import EncodedChunk, check_encoding, encode_column_chunk
-from colwriter.compression import make_compression
+from colwriter.column_writer import EncodedChunk, encode_column_chunk
 from colwriter.errors import InvalidDataError, InvalidOptionError
+from colwriter.file_plan import TopField, metadata_text, plan_file
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import Pieces
 from colwriter.inputs import as_reader
-from colwriter.leaf_types import LeafType
 from colwriter.levels import shred
 from colwriter.metadata import (
     ColumnChunk,
     ColumnMetaData,
-    ColumnOrder,
-    Empty,
     FileMetaData,
     KeyValue,
     RowGroup,
@@ -36,17 +31,13 @@ from colwriter.metadata import (
 from colwriter.options import UNLIMITED, WriterOptions
 from colwriter.parallel import in_order
 from colwriter.row_groups import ByteLimits
-from colwriter.schema import parquet_schema
 from colwriter.sinks import Sink, open_sink
-from colwriter.stored import as_stored, readable_schema, stored_schema
+from colwriter.stored import as_stored
 from colwriter.version import CREATED_BY
 
 __all__ = ["ParquetWriter"]
 
 MAGIC = b"PAR1"
-ARROW_SCHEMA_KEY = "ARROW:schema"
-# What names of columns may not contain for Spark.
-SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
 # Rows of a row group from which threads pay: to hand work over takes some fifty microseconds.
 THREADED_ROWS = 1 << 15
 # Columns from which a row group's part of the footer is put together by kernels, which take some 30 microseconds.
@@ -109,30 +100,14 @@ class ParquetWriter:
         self._metadata_collector = metadata_collector
         self._options = WriterOptions.from_keywords(**options)
         self._input_schema = schema
-        if self._options.flavor == "spark":
-            schema = _spark_schema(schema)
-        stored = stored_schema(schema)
-        self._schema = parquet_schema(stored, self._options.use_compliant_nested_type, self._options.types)
-        paths = [column.dotted_path for column in self._schema.columns]
-        self._options.check_names(paths)
-        self._options.check_types({column.dotted_path: column.leaf.physical_type for column in self._schema.columns})
-        self._columns = self._options.resolve_all(paths)
-        for descriptor, column in zip(self._schema.columns, self._columns, strict=True):
-            check_encoding(descriptor, column)
-        for codec, level in {(column.codec_name, column.compression_level) for column in self._columns}:
-            if codec:
-                make_compression(codec, level)
-        self._key_values: dict[str, str | None] = {}
-        for key, value in (schema.metadata or {}).items():
-            self._key_values[_text(key)] = _text(value)
-        if self._options.store_schema:
-            self._key_values[ARROW_SCHEMA_KEY] = base64.b64encode(readable_schema(schema).serialize()).decode()
+        self._plan = plan_file(schema, self._options)
+        self._key_values: dict[str, str | None] = {**self._plan.key_values}
         self._row_groups: list[_WrittenRowGroup] = []
         self._row_groups_elsewhere: list[RowGroup] = []
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self._pending_bytes = 0
         encoded, decoded = self._options.max_row_group_bytes, self._options.max_row_group_decoded_bytes
-        self._limits = None if encoded == decoded == UNLIMITED else ByteLimits(encoded, decoded, stored)
+        self._limits = None if encoded == decoded == UNLIMITED else ByteLimits(encoded, decoded, self._plan.stored)
         self._places: list[IndexPlaces] | None = None
         self._metadata: FileMetaData | None = None
         self._sink = open_sink(where, filesystem)
@@ -205,7 +180,7 @@ class ParquetWriter:
         if not isinstance(key_value_metadata, Mapping):
             raise InvalidOptionError(f"key_value_metadata: expected a mapping, found {key_value_metadata!r}")
         for key, value in key_value_metadata.items():
-            self._key_values[_text(key)] = None if value is None else _text(value)
+            self._key_values[metadata_text(key)] = None if value is None else metadata_text(value)
 
     def append_row_groups(self, metadata: FileMetaData) -> None:
         """Name the row groups of another file in this one's footer, after its own: they must say in which file they are
@@ -216,8 +191,9 @@ class ParquetWriter:
         self._require_open()
         if not isinstance(metadata, FileMetaData):
             raise InvalidDataError(f"metadata: expected a colwriter.FileMetaData, found {type(metadata).__name__}")
-        if metadata.schema != self._schema.elements:
-            names, found = ([e.name for e in elements[1:]] for elements in (self._schema.elements, metadata.schema))
+        expected = self._plan.schema.elements
+        if metadata.schema != expected:
+            names, found = ([e.name for e in elements[1:]] for elements in (expected, metadata.schema))
             raise InvalidDataError(f"metadata: expected the schema of this file, {names}, found another, {found}")
         self._row_groups_elsewhere += metadata.row_groups
 
@@ -332,21 +308,18 @@ class ParquetWriter:
     def _write_row_group(self, table: pa.Table) -> None:
         sink = self._require_open()
         start = sink.position
-        fields = list(self._schema.arrow_schema)
         columns = table.columns
         threads = self._options.max_threads if table.num_rows >= THREADED_ROWS else 1
         # With fewer columns than threads, a column has threads of its own.
         helpers = threads if len(columns) == 1 else 1
 
         def encode(i: int, arena: Arena) -> list[EncodedChunk]:
-            leaves = self._schema.leaves(i)
-            number = leaves.start
-            kind = self._schema.columns[number].leaf if self._columns[number].use_dictionary else None
-            array = _contiguous(columns[i], fields[i], kind, self._options.dictionary_pagesize_limit)
-            descriptors = list(self._schema.columns[leaves.start : leaves.stop])
+            top = self._plan.fields[i]
+            array = _contiguous(columns[i], top, self._options.dictionary_pagesize_limit)
+            leaves = shred(array, top.field, top.descriptors, arena)
             return [
-                encode_column_chunk(leaf, self._options, self._columns[number], arena, helpers)
-                for number, leaf in zip(leaves, shred(array, fields[i], descriptors, arena), strict=True)
+                encode_column_chunk(leaf, self._options, column, arena, helpers)
+                for leaf, column in zip(leaves, top.options, strict=True)
             ]
 
         chunks = []
@@ -370,7 +343,7 @@ class ParquetWriter:
         sink.write(len(footer).to_bytes(4, "little") + MAGIC)
         sink.close()
         self._places = places
-        if len(self._columns) < WIDE:  # nothing in it is encoded
+        if len(self._plan.schema.columns) < WIDE:  # nothing in it is encoded
             self._metadata = metadata
         if self._metadata_collector is not None:
             self._metadata_collector.append(self.metadata)
@@ -384,18 +357,19 @@ class ParquetWriter:
         row_groups += tuple(self._row_groups_elsewhere)
         return FileMetaData(
             version=1 if self._options.types.version == "1.0" else 2,
-            schema=self._schema.elements,
+            schema=self._plan.schema.elements,
             num_rows=sum(group.num_rows for group in row_groups),
             row_groups=row_groups,
             key_value_metadata=tuple(KeyValue(k, v) for k, v in self._key_values.items()) or None,
             created_by=CREATED_BY,
-            column_orders=tuple(ColumnOrder(TYPE_ORDER=Empty()) for _ in self._schema.columns),
+            column_orders=self._plan.column_orders,
         )
 
 
-def _contiguous(column: pa.ChunkedArray, field: pa.Field, codes_of: LeafType | None, limit: int) -> pa.Array:
+def _contiguous(column: pa.ChunkedArray, top: TopField, limit: int) -> pa.Array:
     """The column of a row group as one array, checked as far as that is cheap."""
-    column = as_stored(column, field, codes_of, limit)
+    field = top.field
+    column = as_stored(column, field, top.codes_of, limit)
     try:
         for chunk in column.chunks:
             chunk.validate()
@@ -473,20 +447,6 @@ def _row_group(group: _WrittenRowGroup, ordinal: int, columns: Any, options: Wri
         total_compressed_size=sum(chunk.metadata.total_compressed_size for chunk in group.chunks),
         ordinal=ordinal if ordinal < 1 << 15 else None,
     )
-
-
-def _text(value: Any) -> str:
-    """Keys and values of metadata are strings in the footer, which is UTF-8 (parquet.thrift, ``KeyValue``)."""
-    try:
-        return value.decode() if isinstance(value, bytes) else str(value)
-    except UnicodeDecodeError:
-        raise InvalidDataError(f"metadata: keys and values must be UTF-8, found {value!r}") from None
-
-
-def _spark_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema with top-level names that Spark takes, as pyarrow changes them."""
-    fields = [field.with_name(SPARK_FORBIDDEN.sub("_", field.name)) for field in schema]
-    return pa.schema(fields, schema.metadata)
 
 
 def _field_text(field: pa.Field) -> str:

@@ -203,7 +203,7 @@ class _Shredder:
         padding = kernels.lists.PADDING
         repetition = self.arena.take(most // 8 + padding)
         definition = self.arena.take(most * width // 8 + padding)
-        row_levels = self.arena.take(levels.count + 1, np.int64)
+        rows = self.arena.take(levels.count + 1, np.int64), self.arena.take(levels.count + 1, np.int64)
         lists = levels.valid or _ALL_VALID
         elements = (validity_bitmap(values) if element.nullable else None) or _ALL_VALID
         count = kernels.lists.pack_list_levels(
@@ -219,15 +219,13 @@ class _Shredder:
             width,
             repetition,
             definition,
-            row_levels,
+            *rows,
         )
         child = values.slice(int(offsets[0]), span)
-        if count < 0 or (child.null_count and not element.nullable):
+        if count < 0 or (not element.nullable and child.null_count):
             return None
         inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
         valid = (validity_bitmap(child) if element.nullable else None) or _ALL_VALID
-        rows = row_levels, self.arena.take(levels.count + 1, np.int64)
-        np.subtract(offsets, offsets[0], out=rows[1])
         packed = Levels(frozen(repetition), 1), Levels(frozen(definition), width)
         return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena)
 

@@ -207,9 +207,13 @@ def parse_bool(option: str, value: object) -> bool:
     raise InvalidOptionError(f"{option}: expected True or False, found {value!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WriterOptions:
-    """The options of one file. ``from_keywords`` reads what the public functions take."""
+    """The options of one file. ``from_keywords`` reads what the public functions take.
+
+    Each is equal to itself alone: what is worked out from options is kept for the same keywords, not for the like of
+    them.
+    """
 
     row_group_size: int
     max_row_group_bytes: int

@@ -41,7 +41,6 @@ class ParquetSchema:
     ``field_ends``: the number of leaf columns up to the end of each top-level field.
     """
 
-    arrow_schema: pa.Schema
     elements: tuple[SchemaElement, ...]
     columns: tuple[ColumnDescriptor, ...]
     field_ends: tuple[int, ...]
@@ -94,7 +93,7 @@ def parquet_schema(
         for part in _field(field, root):
             (elements if isinstance(part, SchemaElement) else columns).append(part)  # type: ignore[arg-type]
         field_ends.append(len(columns))
-    return ParquetSchema(schema, tuple(elements), tuple(columns), tuple(field_ends))
+    return ParquetSchema(tuple(elements), tuple(columns), tuple(field_ends))
 
 
 def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator[SchemaElement | ColumnDescriptor]:

@@ -239,7 +239,7 @@ def test_packed_list_levels(
     width = 1 if optional + element_optional == 0 else 2
     repetition = np.full((total + count) // 8 + lists.PADDING, 0xAA, np.uint8)
     definition = np.full((total + count) * width // 8 + lists.PADDING, 0xAA, np.uint8)
-    row_levels = np.zeros(count + 1, np.int64)
+    row_levels, row_slots = np.zeros((2, count + 1), np.int64)
     levels = lists.pack_list_levels(
         bitmap(valid, offset) if list_nulls and optional else none,
         offset,
@@ -256,6 +256,7 @@ def test_packed_list_levels(
         repetition,
         definition,
         row_levels,
+        row_slots,
     )
     expected = naive_list_levels(spans.tolist(), valid.tolist(), optional, elements.tolist(), element_optional)
     assert levels == len(expected[0])
@@ -271,6 +272,7 @@ def test_packed_list_levels(
             assert counted[page].tolist() == [part.count(level) for level in range(4)]
     rows = np.flatnonzero(np.array(expected[0]) == 0)
     assert row_levels.tolist() == [*rows, levels]
+    assert row_slots.tolist() == (offsets - first).tolist()
 
 
 @pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [0, 100, 2, 8], [0, 0, 4, 3]])
@@ -278,10 +280,9 @@ def test_wrong_list_offsets_are_a_status(offsets: list[int]) -> None:
     none = np.zeros(0, np.uint8)
     out = np.zeros(100, np.uint8)
     array = np.array(offsets, np.int32)
-    rows = np.zeros(4, np.int64)
-    assert (
-        lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy(), rows) == lists.INVALID_OFFSETS
-    )
+    rows = np.zeros((2, 4), np.int64)
+    status = lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy(), *rows)
+    assert status == lists.INVALID_OFFSETS
 
 
 def test_offsets_that_go_down_later_are_a_status() -> None:
@@ -290,8 +291,8 @@ def test_offsets_that_go_down_later_are_a_status() -> None:
     offsets = np.concatenate([np.arange(65) * 100, [10]]).astype(np.int32)
     out = np.zeros(100, np.uint8)
     repetition, definition = out[:40], out[40:80]
-    rows = np.zeros(66, np.int64)
-    status = lists.pack_list_levels(none, 0, 1, offsets, 65, 10_000, none, 0, 1, 2, repetition, definition, rows)
+    rows = np.zeros((2, 66), np.int64)
+    status = lists.pack_list_levels(none, 0, 1, offsets, 65, 10_000, none, 0, 1, 2, repetition, definition, *rows)
     assert status == lists.INVALID_OFFSETS
     assert not out[80:].any()
 
@@ -301,8 +302,9 @@ def test_hidden_values_are_a_status() -> None:
     out = np.zeros(100, np.uint8)
     array = np.array([0, 2, 5], np.int32)
     valid = np.array([0b01], np.uint8)
-    rows = np.zeros(3, np.int64)
-    assert lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy(), rows) == lists.HIDDEN_VALUES
+    rows = np.zeros((2, 3), np.int64)
+    status = lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy(), *rows)
+    assert status == lists.HIDDEN_VALUES
 
 
 def test_known_levels() -> None:

@@ -63,10 +63,12 @@ def pack_list_levels(
     repetition: Bytes,
     definition: Bytes,
     row_levels: Int64s,
+    row_slots: Int64s,
 ) -> Int:
     """Levels of ``count`` lists; returns how many, or a negative status (see ``shredding.expand_lists``).
 
-    ``row_levels`` int64[count + 1] takes the first level of each list, and the end of the last one.
+    ``row_levels`` and ``row_slots``, int64[count + 1], take the first level and the first element of each list, and
+    the ends of the last one.
 
     ``optional`` and ``element_optional``: 0 or 1, what the list and its element add to definition levels if they are
     not null. An empty bitmap means that all are valid. ``repetition`` takes one bit a level, ``definition`` ``width``
@@ -75,6 +77,7 @@ def pack_list_levels(
     64 lists at a time: which of them have elements is found by vectors, and so are the places of their levels. Then a
     step takes the null and empty lists up to the next one that has elements, and that list.
     """
+    row_slots[count] = np.int64(offsets[count]) - np.int64(offsets[0])
     if count == 0:
         row_levels[0] = 0
         return np.int64(0)
@@ -86,7 +89,8 @@ def pack_list_levels(
     unchanged = np.uint64(optional + 1 if from_bits else optional + 1 + element_optional) * every
     a_word = 64 // width
     limit = min(np.int64(offsets[count]), num_elements)
-    if np.int64(offsets[0]) < 0:
+    base = np.int64(offsets[0])
+    if base < 0:
         return INVALID_OFFSETS
     # Elements after the first of a list are by far the most frequent: bits that wait are the zeros between them.
     repetition[:] = 255
@@ -112,7 +116,9 @@ def pack_list_levels(
             return INVALID_OFFSETS
         empty = ~full
         rows = row_levels[block : block + n]
+        slots = row_slots[block : block + n]
         for j in range(n):
+            slots[j] = np.int64(starts[j]) - base
             rows[j] = levels - first + np.int64(starts[j]) + popcount(empty & ((ONE << np.uint64(j)) - ONE))
         levels = levels - first + stop + popcount(empty << np.uint64(64 - n))
         valid = ALL

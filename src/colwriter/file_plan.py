@@ -1,0 +1,134 @@
+"""What the schema and the options decide of a file, before there is any data.
+
+To work it out takes longer than to write a small file, and who writes one file of a schema writes many: plans are kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from colwriter.column_writer import check_encoding
+from colwriter.compression import make_compression
+from colwriter.errors import InvalidDataError
+from colwriter.leaf_types import LeafType
+from colwriter.metadata import ColumnOrder, Empty
+from colwriter.options import ColumnOptions, WriterOptions
+from colwriter.schema import ColumnDescriptor, ParquetSchema, parquet_schema
+from colwriter.stored import readable_schema, stored_schema
+
+__all__ = ["FilePlan", "TopField", "metadata_text", "plan_file"]
+
+ARROW_SCHEMA_KEY = "ARROW:schema"
+# What names of columns may not contain for Spark.
+SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
+# Plans kept; a schema of more fields is worked out anew, since its file takes long anyway and its plan much memory.
+KEPT_PLANS = 16
+KEPT_FIELDS = 2048
+TYPE_ORDER = ColumnOrder(TYPE_ORDER=Empty())
+
+
+class TopField(NamedTuple):
+    """A field of the schema in the type that is shredded, and its leaves.
+
+    ``codes_of``: the leaf whose values the codes of a dictionary array may stand for, if it may have a dictionary.
+    """
+
+    field: pa.Field
+    descriptors: list[ColumnDescriptor]
+    options: tuple[ColumnOptions, ...]
+    codes_of: LeafType | None
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlan:
+    """``stored``: the schema in the types that are shredded; ``fields`` and ``schema`` are made from it."""
+
+    options: WriterOptions
+    stored: pa.Schema
+    schema: ParquetSchema
+    fields: tuple[TopField, ...]
+    key_values: Mapping[str, str]
+    column_orders: tuple[ColumnOrder, ...]
+
+
+class _Key:
+    """A schema and options as the key of a plan: metadata count, which pyarrow's own comparison leaves out."""
+
+    __slots__ = ("hash", "options", "schema")
+
+    def __init__(self, schema: pa.Schema, options: WriterOptions) -> None:
+        self.schema, self.options = schema, options
+        self.hash = hash((tuple(schema.names), id(options)))
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Key)
+            and self.options is other.options
+            and self.schema.equals(other.schema, check_metadata=True)
+        )
+
+
+def plan_file(schema: pa.Schema, options: WriterOptions) -> FilePlan:
+    """The plan of a file of this schema.
+
+    Raises ``UnsupportedTypeError`` for a field that cannot be written, ``InvalidOptionError`` for an option that does
+    not go with the schema.
+    """
+    return _plan(schema, options) if len(schema) > KEPT_FIELDS else _kept_plan(_Key(schema, options))
+
+
+@lru_cache(maxsize=KEPT_PLANS)
+def _kept_plan(key: _Key) -> FilePlan:
+    return _plan(key.schema, key.options)
+
+
+def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
+    if options.flavor == "spark":
+        schema = _spark_schema(schema)
+    stored = stored_schema(schema)
+    parquet = parquet_schema(stored, options.use_compliant_nested_type, options.types)
+    paths = [column.dotted_path for column in parquet.columns]
+    options.check_names(paths)
+    options.check_types({column.dotted_path: column.leaf.physical_type for column in parquet.columns})
+    columns = options.resolve_all(paths)
+    for descriptor, column in zip(parquet.columns, columns, strict=True):
+        check_encoding(descriptor, column)
+    for codec, level in {(column.codec_name, column.compression_level) for column in columns}:
+        if codec:
+            make_compression(codec, level)
+    key_values = {metadata_text(key): metadata_text(value) for key, value in (schema.metadata or {}).items()}
+    if options.store_schema:
+        key_values[ARROW_SCHEMA_KEY] = base64.b64encode(readable_schema(schema).serialize()).decode()
+    fields = tuple(_top_field(field, parquet, parquet.leaves(i), columns) for i, field in enumerate(stored))
+    orders = (TYPE_ORDER,) * len(columns)
+    return FilePlan(options, stored, parquet, fields, key_values, orders)
+
+
+def _top_field(field: pa.Field, schema: ParquetSchema, leaves: range, columns: list[ColumnOptions]) -> TopField:
+    descriptors = list(schema.columns[leaves.start : leaves.stop])
+    options = tuple(columns[leaves.start : leaves.stop])
+    return TopField(field, descriptors, options, descriptors[0].leaf if options[0].use_dictionary else None)
+
+
+def metadata_text(value: Any) -> str:
+    """Keys and values of metadata are strings in the footer, which is UTF-8 (parquet.thrift, ``KeyValue``)."""
+    try:
+        return value.decode() if isinstance(value, bytes) else str(value)
+    except UnicodeDecodeError:
+        raise InvalidDataError(f"metadata: keys and values must be UTF-8, found {value!r}") from None
+
+
+def _spark_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema with top-level names that Spark takes, as pyarrow changes them."""
+    fields = [field.with_name(SPARK_FORBIDDEN.sub("_", field.name)) for field in schema]
+    return pa.schema(fields, schema.metadata)
