@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
+from colwriter.buffers import Bitmap
 from colwriter.levels import EMPTY, LeafColumn, Levels
 from colwriter.metadata import Encoding
 
@@ -185,6 +186,7 @@ class Histograms(NamedTuple):
     definition: Int64s
 
 
+NO_BITMAP = Bitmap(EMPTY, 0)
 NO_HISTOGRAM: Int64s = np.empty((0, 0), np.int64)
 NO_HISTOGRAMS = Histograms(NO_HISTOGRAM, NO_HISTOGRAM)
 
@@ -196,8 +198,13 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
         return NO_HISTOGRAMS
     repetition = np.empty((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
     definition = np.empty((len(pages) + 1, top + 1), np.int64)
-    kernels.histogram.known_levels(pages.fences, leaf.slot_level, repetition, definition)
-    if deepest:
+    lists = leaf.row_validity
+    kernels.histogram.known_levels(
+        pages.fences, leaf.slot_level, lists is not None, *(lists or NO_BITMAP), repetition, definition
+    )
+    if lists is not None:
+        return Histograms(repetition, definition)
+    if deepest > 1:
         _count(leaf.repetition_levels, pages, repetition, 1, deepest + 1, arena)
     _count(leaf.definition_levels, pages, definition, 0, top - 1 if leaf.slot_level == top - 1 else top, arena)
     return Histograms(repetition, definition)
@@ -210,7 +217,7 @@ def _count(levels: Levels, pages: Pages, histograms: Int64s, first: int, end: in
     if len(levels.data) == 0:  # all the largest, which is known
         histograms[:, first:end] = 0
     elif end - first <= COMPARED_LEVELS:
-        kernels.histogram.count_missing(levels.data, levels.width, pages.levels, first, end, histograms)
+        kernels.histogram.count_missing(levels.data, pages.levels, first, end, histograms)
     else:
         partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
         partials[:] = 0
