@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.buffers import Bitmap
 from colwriter.levels import EMPTY, LeafColumn, Levels
 from colwriter.metadata import Encoding
 
@@ -186,7 +185,6 @@ class Histograms(NamedTuple):
     definition: Int64s
 
 
-NO_BITMAP = Bitmap(EMPTY, 0)
 NO_HISTOGRAM: Int64s = np.empty((0, 0), np.int64)
 NO_HISTOGRAMS = Histograms(NO_HISTOGRAM, NO_HISTOGRAM)
 
@@ -198,13 +196,11 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
         return NO_HISTOGRAMS
     repetition = np.empty((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
     definition = np.empty((len(pages) + 1, top + 1), np.int64)
-    lists = leaf.row_validity
-    kernels.histogram.known_levels(
-        pages.fences, leaf.slot_level, lists is not None, *(lists or NO_BITMAP), repetition, definition
-    )
-    if lists is not None:
+    if leaf.row_validity is not None:
+        kernels.histogram.levels_of_lists(pages.fences, leaf.slot_level, *leaf.row_validity, repetition, definition)
         return Histograms(repetition, definition)
-    if deepest > 1:
+    kernels.histogram.known_levels(pages.fences, leaf.slot_level, repetition, definition)
+    if deepest:
         _count(leaf.repetition_levels, pages, repetition, 1, deepest + 1, arena)
     _count(leaf.definition_levels, pages, definition, 0, top - 1 if leaf.slot_level == top - 1 else top, arena)
     return Histograms(repetition, definition)

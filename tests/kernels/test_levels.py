@@ -273,7 +273,7 @@ def test_packed_list_levels(
     fences = np.array([row_fences, level_fences, slot_fences, value_fences], np.int64)
     counted = np.full((len(row_fences), 2), -1), np.full((len(row_fences), optional + element_optional + 2), -1)
     validity = bitmap(valid, offset) if list_nulls and optional else none
-    histogram.known_levels(fences, optional + 1, 1, validity, offset, *counted)
+    histogram.levels_of_lists(fences, optional + 1, validity, offset, *counted)
     ends = [*level_fences.tolist(), 0]
     for page in range(len(row_fences)):
         part = slice(ends[page], ends[page + 1]) if page + 1 < len(row_fences) else slice(None)
@@ -403,14 +403,14 @@ def test_hidden_values_are_a_status() -> None:
 def test_known_levels() -> None:
     counted = np.zeros((4, 2), np.int64)
     slots, values = np.array([0, 5, 8, 17]), np.array([0, 5, 5, 9])
-    none, no_bits = np.zeros((0, 0), np.int64), np.zeros(0, np.uint8)
-    histogram.known_levels(np.array([slots, slots, slots, values]), 0, 0, no_bits, 0, none, counted)
+    none = np.zeros((0, 0), np.int64)
+    histogram.known_levels(np.array([slots, slots, slots, values]), 0, none, counted)
     assert counted.tolist() == [[0, 5], [3, 0], [5, 4], [8, 9]]
     rows, levels = np.array([0, 2, 3, 9]), np.array([0, 6, 9, 20])
     repetition, definition = np.full((4, 2), -1), np.full((4, 4), -1)
-    histogram.known_levels(np.array([rows, levels, slots, values]), 2, 0, no_bits, 0, repetition, definition)
-    assert repetition.tolist() == [[2, 4], [1, 2], [6, 5], [9, 11]]
+    histogram.known_levels(np.array([rows, levels, slots, values]), 2, repetition, definition)
+    assert repetition.tolist() == [[2, -1], [1, -1], [6, -1], [9, -1]]
     assert definition.tolist() == [[-1, -1, 0, 5], [-1, -1, 3, 0], [-1, -1, 5, 4], [-1, -1, 8, 9]]
     definition[:] = -1  # slots from level 1 on: those without a value may be of level 1 or 2
-    histogram.known_levels(np.array([rows, levels, slots, values]), 1, 0, no_bits, 0, none, definition)
+    histogram.known_levels(np.array([rows, levels, slots, values]), 1, none, definition)
     assert definition[:, :3].tolist() == [[-1] * 3] * 4

@@ -81,53 +81,60 @@ def _count_bytes(levels: Bytes, start: Int, end: Int, level: Int) -> Int:
 
 
 @kernel
-def known_levels(
-    fences: Int64s,
-    slot_level: Int,
-    is_list: Int,
-    row_validity: Bytes,
-    row_offset: Int,
-    repetition: Int64s,
-    definition: Int64s,
-) -> None:
+def known_levels(fences: Int64s, slot_level: Int, repetition: Int64s, definition: Int64s) -> None:
     """Fill in the columns of histograms that need no counting, since the page table has them.
 
     A row starts where the repetition level is 0; a value has the largest definition level; a slot without a value has
-    the one below, if ``slot_level``, the least that slots have, is that. If rows are lists of leaves (``is_list``),
-    this is all but null and empty lists, which are 0 and 1 if lists are optional: the validity bitmap of the rows tells
-    one from the other. ``fences`` int64[4, pages + 1] as in ``paginate``; ``repetition`` and ``definition``
-    int64[pages + 1, max level + 1], without columns if all are 0. The row after the last page takes the sums over the
-    pages.
+    the one below, if ``slot_level``, the least that slots have, is that. ``fences`` int64[4, pages + 1] as in
+    ``paginate``; ``repetition`` and ``definition`` int64[pages + 1, max level + 1], without columns if all are 0. The
+    row after the last page takes the sums over the pages.
     """
     pages = fences.shape[1] - 1
     top = definition.shape[1] - 1
-    null_lists = np.int64(0)
+    for page in range(pages + 1):
+        start = page if page < pages else 0
+        end = page + 1 if page < pages else pages
+        if repetition.shape[1] > 0:
+            repetition[page, 0] = fences[ROWS, end] - fences[ROWS, start]
+        if top > 0:
+            values = fences[VALUES, end] - fences[VALUES, start]
+            definition[page, top] = values
+            if slot_level == top - 1:
+                definition[page, top - 1] = fences[SLOTS, end] - fences[SLOTS, start] - values
+
+
+@kernel
+def levels_of_lists(
+    fences: Int64s, slot_level: Int, row_validity: Bytes, bit_offset: Int, repetition: Int64s, definition: Int64s
+) -> None:
+    """Histograms of a column whose rows are lists of leaves: nothing is counted but the null lists of each page.
+
+    The levels below ``slot_level`` (1 or 2) are those of null lists, if lists are optional, and of empty ones. The
+    validity bitmap of the rows, empty if there are no nulls, tells one from the other. The rest is as in
+    ``known_levels``.
+    """
+    pages = fences.shape[1] - 1
+    all_nulls = np.int64(0)
     for page in range(pages + 1):
         start = page if page < pages else 0
         end = page + 1 if page < pages else pages
         rows = fences[ROWS, end] - fences[ROWS, start]
         levels = fences[LEVELS, end] - fences[LEVELS, start]
         slots = fences[SLOTS, end] - fences[SLOTS, start]
+        nulls = all_nulls
+        if page < pages and len(row_validity) > 0:
+            first = bit_offset + fences[ROWS, page]
+            nulls = rows - count_valid(row_validity, first, first + rows)
+            all_nulls += nulls
+        repetition[page, 0] = rows
+        repetition[page, 1] = levels - rows
+        if slot_level == 2:
+            definition[page, 0] = nulls
+        definition[page, slot_level - 1] = levels - slots - nulls
         values = fences[VALUES, end] - fences[VALUES, start]
-        if repetition.shape[1] > 0:
-            repetition[page, 0] = rows
-        if repetition.shape[1] == 2:
-            repetition[page, 1] = levels - rows
-        if top > 0:
-            definition[page, top] = values
-            if slot_level == top - 1:
-                definition[page, top - 1] = slots - values
-        if is_list:
-            empty = levels - slots
-            if slot_level == 2:
-                nulls = null_lists
-                if page < pages and len(row_validity) > 0:
-                    first = row_offset + fences[ROWS, page]
-                    nulls = rows - count_valid(row_validity, first, first + rows)
-                    null_lists += nulls
-                definition[page, 0] = nulls if len(row_validity) > 0 else 0
-                empty -= definition[page, 0]
-            definition[page, slot_level - 1] = empty
+        if definition.shape[1] > slot_level + 1:
+            definition[page, slot_level] = slots - values
+        definition[page, definition.shape[1] - 1] = values
 
 
 @kernel
