@@ -14,7 +14,7 @@ from colwriter.kernels.pagination import LEVELS, ROWS, VALUES
 MAX_VARINT = 10
 # A field header, and the header of a list.
 LIST_HEADER = 2 + MAX_VARINT
-# The header of the next field, a list, and types of list elements. Typed, for a literal of Python compiles a helper once
+# The header of the next field, a list, and types of list elements. Typed: a literal of Python compiles a helper once
 # more for each value.
 LIST_FIELD = np.int64(0x19)
 BOOL, I64, BINARY, STRUCT = np.int64(1), np.int64(6), np.int64(8), np.int64(12)
