@@ -14,8 +14,10 @@ import pyarrow as pa
 from colwriter import thrift
 from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
-from colwriter.column_writer import EncodedChunk, encode_column_chunk
+from colwriter.column_writer import EncodedChunk
+from colwriter.encoding_choice import Choices
 from colwriter.errors import InvalidDataError, InvalidOptionError
+from colwriter.explanation import Explanation, explain_column
 from colwriter.file_plan import TopField, metadata_text, plan_file
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import Pieces
@@ -101,6 +103,7 @@ class ParquetWriter:
         self._options = WriterOptions.from_keywords(**options)
         self._input_schema = schema
         self._plan = plan_file(schema, self._options)
+        self._choices = Choices(self._options)
         self._key_values: dict[str, str | None] = {**self._plan.key_values}
         self._row_groups: list[_WrittenRowGroup] = []
         self._row_groups_elsewhere: list[RowGroup] = []
@@ -129,6 +132,22 @@ class ParquetWriter:
             chunks = (group.chunks for group in self._row_groups)
             self._metadata = self._footer(list(map(_column_chunks, chunks, self._places)))
         return self._metadata
+
+    def explain(self) -> Explanation:
+        """How each leaf column is encoded, why, and the bytes that it takes, in the row groups that are written so far.
+
+        For a column whose ``column_encoding`` is ``"auto"`` also the encodings that there were to choose from.
+        """
+        leaves = (pair for top in self._plan.fields for pair in zip(top.descriptors, top.options, strict=True))
+        return Explanation(
+            tuple(
+                explain_column(
+                    *(descriptor, column, self._choices.of(descriptor.path)),
+                    [group.chunks[number].metadata for group in self._row_groups],
+                )
+                for number, (descriptor, column) in enumerate(leaves)
+            )
+        )
 
     def write(self, table: Any, row_group_size: int | None = None) -> None:
         """Write a table, or anything that ``write_table`` of the module takes."""
@@ -318,7 +337,7 @@ class ParquetWriter:
             array = _contiguous(columns[i], top, self._options.dictionary_pagesize_limit)
             leaves = shred(array, top.field, top.descriptors, arena)
             return [
-                encode_column_chunk(leaf, self._options, column, arena, helpers)
+                self._choices.encode(leaf, column, arena, helpers)
                 for leaf, column in zip(leaves, top.options, strict=True)
             ]
 
