@@ -66,9 +66,9 @@ class Steps:
 
     def build(self, writer: colwriter.ParquetWriter, scratch: arena.Arena) -> EncodedChunk:
         """Pages of the column, in the arena."""
-        (descriptor,) = writer._schema.columns
+        (descriptor,) = writer._plan.schema.columns
         (leaf,) = shred(self.table["column"].chunk(0), self.table.schema.field(0), [descriptor], scratch)
-        return encode_column_chunk(leaf, writer._options, writer._columns[0], scratch)
+        return encode_column_chunk(leaf, writer._options, writer._plan.fields[0].options[0], scratch)
 
     def serialise(self, writer: colwriter.ParquetWriter, chunk: EncodedChunk) -> None:
         """A file of these pages."""

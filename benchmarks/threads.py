@@ -1,4 +1,4 @@
-"""The same file with one thread and with two: a table of eight columns, and single columns.
+"""The same file with one thread and with two: a table of eight columns, and columns of one row group and of four.
 
 ``python -m benchmarks.threads`` prints the ratios. A ratio is the time with two threads over that with one: 0.5 is the
 best that there can be, and needs two processors that nothing else uses.
@@ -17,21 +17,27 @@ from benchmarks.common import ROUNDS, PairedTimes, axis, build_table, chosen, pa
 THREADS = 2
 TABLE = "8 columns"
 COLUMNS = ("int64", "string", "list<int64>")
-SHAPES = (TABLE, *(f"{name} {workload}" for workload in ("seed", "dense-1000") for name in COLUMNS))
+ROW_GROUPS = 4
+MANY = f", {ROW_GROUPS} row groups"
+SHAPES = (
+    TABLE,
+    *(f"{name} {workload}{many}" for many in ("", MANY) for workload in ("seed", "dense-1000") for name in COLUMNS),
+)
 
 
 def build(shape: str) -> pa.Table:
-    """Eight columns of 1000 different values each, int64 and string in turn; or the one column that is named."""
+    """Eight columns of 1000 different values each, int64 and string in turn; or the column that is named."""
     if shape != TABLE:
-        name, _, workload = shape.rpartition(" ")
-        return build_table(name, workload)
+        name, _, workload = shape.removesuffix(MANY).rpartition(" ")
+        table = build_table(name, workload)
+        return pa.concat_tables([table] * ROW_GROUPS).combine_chunks() if shape.endswith(MANY) else table
     columns = [build_table(name, "dense-1000")["column"] for name in ("int64", "string")]
     return pa.table({f"column {i}": columns[i % 2] for i in range(8)})
 
 
-def make_writer(table: pa.Table, workload: str, threads: int) -> Callable[[], object]:
+def make_writer(table: pa.Table, workload: str, row_groups: int, threads: int) -> Callable[[], object]:
     """One file to memory a call."""
-    options = write_options(workload, size=table.num_rows)
+    options = write_options(workload, size=table.num_rows // row_groups)
 
     def write() -> object:
         return colwriter.write_table(table, pa.BufferOutputStream(), max_threads=threads, **options)
@@ -41,8 +47,9 @@ def make_writer(table: pa.Table, workload: str, threads: int) -> Callable[[], ob
 
 def make_writers(shape: str) -> list[Callable[[], object]]:
     """With one thread, and with two."""
-    workload = "dense-1000" if shape == TABLE else shape.rpartition(" ")[2]
-    return list(map(partial(make_writer, build(shape), workload), (1, THREADS)))
+    workload = "dense-1000" if shape == TABLE else shape.removesuffix(MANY).rpartition(" ")[2]
+    row_groups = ROW_GROUPS if shape.endswith(MANY) else 1
+    return list(map(partial(make_writer, build(shape), workload, row_groups), (1, THREADS)))
 
 
 def measure(shape: str, rounds: int = ROUNDS) -> PairedTimes:
@@ -76,7 +83,7 @@ def main() -> None:
         one, two = (seconds * 1e3 for seconds in times.medians)
         ratio = times.ratio(1)
         print(
-            f"{shape:<24} {one:8.3f} ms, {THREADS} threads {two:8.3f} ms: {ratio.median:.3f} ({ratio.iqr:.3f})",
+            f"{shape:<36} {one:8.3f} ms, {THREADS} threads {two:8.3f} ms: {ratio.median:.3f} ({ratio.iqr:.3f})",
             flush=True,
         )
 

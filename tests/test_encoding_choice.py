@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 import colwriter as cw
 import naive
+from colwriter import file_writer
+from colwriter.arena import Arena
 from colwriter.explanation import ColumnExplanation, Explanation
 from colwriter.metadata import Encoding
 from readers import read_arro3, read_duckdb, read_polars, read_pyarrow
@@ -146,6 +148,18 @@ def test_data_made_for_an_encoding_get_it(name: str, nulls: bool) -> None:
     assert expected in [candidate.encoding for candidate in column.candidates]
     data, _ = write(pa.table({"a": array}), compression=codec, encoding_goal=goal)
     assert pq.read_table(io.BytesIO(data))["a"].combine_chunks().equals(array)
+
+
+@pytest.mark.parametrize("arrow_type", [pa.string_view(), pa.large_string(), pa.binary_view()])
+def test_byte_arrays_of_any_layout_get_the_same(arrow_type: pa.DataType) -> None:
+    for name in ("paths", "few texts", "hexadecimal"):
+        make, codec, goal, expected = MADE_FOR[name]
+        texts = make().take(pa.array([None, *range(ROWS)], pa.int32()))
+        array = texts.cast(pa.binary()).cast(arrow_type) if "binary" in str(arrow_type) else texts.cast(arrow_type)
+        column, same = (explained(each, compression=codec, encoding_goal=goal) for each in (array, texts))
+        assert column.encodings == (expected,)
+        for one, other in zip(column.candidates, same.candidates, strict=True):
+            assert one.estimated_bytes == pytest.approx(other.estimated_bytes, rel=0.05, abs=500)
 
 
 def encoded_size(array: pa.Array, encoding: Encoding, codec: str) -> int:
@@ -288,28 +302,59 @@ def test_bytes_do_not_depend_on_threads() -> None:
             write(table, compression=codec, max_threads=threads, row_group_size=35_000)[0] for threads in (1, 2, 3, 2)
         }
         assert len(files) == 1
+    many = pa.table({"a": _steps(400_000)})
+    options = {"compression": "zstd", "row_group_size": 33_000}
+    assert len({write(many, max_threads=threads, **options)[0] for threads in (1, 2, 5)}) == 1
     single = pa.table({"a": _sentences(200_000)})
     assert len({write(single, compression="zstd", max_threads=threads)[0] for threads in (1, 2)}) == 1
 
 
-def test_choice_is_kept_until_the_data_change() -> None:
-    """DELTA_BINARY_PACKED for what rises. A first row group of another kind grows, and the next is chosen anew."""
-    rising, random = _steps(3 * ROWS), pa.array(rng().integers(-(2**63), 2**63 - 1, 3 * ROWS))
-    table = pa.table({"a": pa.concat_arrays([rising, random])})
-    data, explanation = write(table, compression="none", row_group_size=ROWS)
+def _encodings(data: bytes) -> list[Encoding]:
+    """Of the last pages of each row group."""
     groups = cw.read_metadata(io.BytesIO(data)).row_groups
-    encodings = [group.columns[0].meta_data.encoding_stats[-1].encoding for group in groups]
-    assert encodings == [Encoding.DELTA_BINARY_PACKED] * 4 + [Encoding.PLAIN] * 2
+    return [group.columns[0].meta_data.encoding_stats[-1].encoding for group in groups]
+
+
+def test_choice_is_made_from_every_eighth_row_group() -> None:
+    size = 2000
+    rising, random = _steps(4 * size), pa.array(rng().integers(-(2**63), 2**63 - 1, 10 * size))
+    table = pa.table({"a": pa.concat_arrays([rising, random, rising])})
+    expected = [Encoding.DELTA_BINARY_PACKED] * 8 + [Encoding.PLAIN] * 8 + [Encoding.DELTA_BINARY_PACKED] * 2
+    data, explanation = write(table, compression="none", row_group_size=size)
+    assert _encodings(data) == expected
     assert explanation.columns[0].encodings == (Encoding.DELTA_BINARY_PACKED, Encoding.PLAIN)
+    sink = io.BytesIO()
+    with cw.ParquetWriter(sink, table.schema, compression="none", row_group_size=size, **AUTO) as writer:
+        for start in range(0, table.num_rows, 3 * size):
+            writer.write_table(table.slice(start, 3 * size))
+    assert sink.getvalue() == data
 
 
-def test_row_groups_without_values_leave_the_choice_open() -> None:
+def test_row_group_without_values_leaves_the_choice_to_the_others() -> None:
     table = pa.table({"a": pa.concat_arrays([pa.nulls(ROWS, pa.int64()), _steps(ROWS)])})
-    data, _ = write(table, compression="none", row_group_size=ROWS)
-    assert [
-        group.columns[0].meta_data.encoding_stats[-1].encoding
-        for group in cw.read_metadata(io.BytesIO(data)).row_groups
-    ] == [Encoding.PLAIN, Encoding.DELTA_BINARY_PACKED]
+    data, explanation = write(table, compression="none", row_group_size=ROWS)
+    assert _encodings(data) == [Encoding.PLAIN, Encoding.DELTA_BINARY_PACKED]
+    assert explanation.columns[0].candidates
+
+
+@pytest.mark.parametrize("name", ["rising", "nested"])
+def test_row_groups_that_are_encoded_before_the_first(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever row group is encoded first, the choice is made from the same one."""
+    size = 2000
+    values = pa.concat_arrays([_steps(size), pa.array(rng().integers(-(2**63), 2**63 - 1, 8 * size)), _steps(size)])
+    if name == "nested":
+        offsets = pa.array(np.arange(0, len(values) + 1, 2), pa.int32())
+        pairs = pa.StructArray.from_arrays([values, values], ["x", "y"])
+        values = pa.ListArray.from_arrays(offsets, pairs)
+    table = pa.table({"a": values})
+    data, _ = write(table, compression="zstd", row_group_size=size, max_threads=1)
+
+    def backwards(work: Callable[..., Any], count: int, *_: Any) -> Any:
+        arena = Arena()
+        yield from reversed([work(k, arena) for k in reversed(range(count))])
+
+    monkeypatch.setattr(file_writer, "in_order", backwards)
+    assert write(table, compression="zstd", row_group_size=size)[0] == data
 
 
 def test_values_that_are_rare_are_found() -> None:

@@ -23,7 +23,9 @@ __all__ = [
     "EMPTY",
     "Bitmap",
     "LeafBuffers",
+    "Views",
     "codes_buffer",
+    "flatten_views",
     "frozen",
     "leaf_buffers",
     "list_buffers",
@@ -111,17 +113,39 @@ def list_buffers(array: pa.Array) -> tuple[NDArray[Any], pa.Array]:
     return _offsets(array, np.int64 if pa.types.is_large_list(arrow_type) else np.int32), array.values
 
 
+class Views(NamedTuple):
+    """Views of byte arrays, 16 bytes each, and the buffers that they point into.
+
+    ``addresses`` and ``sizes`` int64[buffers + 1] are those of ``slots`` and then of the buffers, which ``owner`` keeps
+    alive.
+    """
+
+    slots: Bytes
+    addresses: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    owner: list[Any]
+
+    @classmethod
+    def make(cls, slots: Bytes, buffers: list[Any]) -> Views:
+        """Views into buffers of pyarrow, of which some may be None."""
+        found = [(0, 0) if buffer is None else (buffer.address, buffer.size) for buffer in buffers]
+        addresses, sizes = np.array([(slots.ctypes.data, len(slots)), *found], np.int64).T.copy()
+        return cls(slots, addresses, sizes, buffers)
+
+
 class LeafBuffers(NamedTuple):
     """What a leaf holds, in the form in which it is stored; what its ``Storage`` does not have is empty.
 
     ``values``: numbers, int16, int32 or int64; floating-point numbers as their bits. ``offsets`` and ``data``: byte
-    arrays; fixed bytes and bits have ``data`` alone, in which the bit of slot 0 is at ``bit_offset``.
+    arrays; fixed bytes and bits have ``data`` alone, in which the bit of slot 0 is at ``bit_offset``. ``views``: byte
+    arrays that are views, and have neither yet.
     """
 
     values: NDArray[Any]
     offsets: NDArray[Any]
     data: Bytes
     bit_offset: int
+    views: Views | None = None
 
 
 def codes_buffer(array: Any, arena: Arena) -> NDArray[np.int32]:
@@ -154,7 +178,9 @@ def leaf_buffers(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena:
         array = array.storage
     leaf = descriptor.leaf
     if array.type.id in (pa.lib.Type_STRING_VIEW, pa.lib.Type_BINARY_VIEW):
-        return _flatten_views(array, descriptor, valid, arena)
+        _, views, *data = array.buffers()
+        slots = _view(views, np.uint8, 16 * array.offset, 16 * len(array))
+        return LeafBuffers(EMPTY, _NO_OFFSETS, EMPTY, 0, Views.make(slots, data))
     if leaf.storage is Storage.BYTE_ARRAYS:
         large = array.type.id in (pa.lib.Type_LARGE_STRING, pa.lib.Type_LARGE_BINARY)
         data = array.buffers()[2]
@@ -184,22 +210,15 @@ def leaf_buffers(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena:
     return LeafBuffers(EMPTY, _NO_OFFSETS, converted, 0)
 
 
-def _flatten_views(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena: Arena) -> LeafBuffers:
-    """Views as byte arrays: offsets and data, without what null slots hold."""
-    _, views, *data = array.buffers()
-    slots = _view(views, np.uint8, 16 * array.offset, 16 * len(array))
-    addresses = np.array([0 if buffer is None else buffer.address for buffer in data], np.int64)
-    sizes = np.array([0 if buffer is None else buffer.size for buffer in data], np.int64)
-    offsets = arena.take(len(array) + 1, np.int64)
-    total = kernels.views.measure_views(slots, *valid, sizes, offsets)
+def flatten_views(views: Views, valid: Bitmap, arena: Arena) -> tuple[NDArray[np.int64], Bytes] | None:
+    """Views as byte arrays: offsets and data, without what null slots hold; None if one points outside its buffer."""
+    offsets = arena.take(len(views.slots) // 16 + 1, np.int64)
+    total = kernels.views.measure_views(views.slots, *valid, views.addresses, views.sizes, offsets)
     if total < 0:
-        raise InvalidDataError(
-            f"{descriptor.dotted_path}: the array is not valid Arrow: expected views of its {len(data)} buffers, found "
-            "some that point outside of them"
-        )
+        return None
     out = arena.take(total + kernels.views.PADDING)
-    kernels.views.copy_views(slots, addresses, sizes, offsets, out)
-    return LeafBuffers(EMPTY, frozen(offsets), frozen(out)[:total], 0)
+    kernels.views.copy_views(views.slots, views.addresses, views.sizes, offsets, out)
+    return frozen(offsets), frozen(out)[:total]
 
 
 def _text(scalar: Any) -> str:

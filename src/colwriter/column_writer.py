@@ -52,6 +52,7 @@ from colwriter.pages import (
 from colwriter.parallel import side_by_side
 from colwriter.schema import ColumnDescriptor
 from colwriter.statistics import chunk_statistics, size_statistics
+from colwriter.views import without_views
 
 __all__ = ["ENCODERS", "EncodedChunk", "check_encoding", "encode_column_chunk"]
 
@@ -145,6 +146,8 @@ def encode_column_chunk(
     leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, arena: Arena, threads: int = 1
 ) -> EncodedChunk:
     """Encode a leaf: dictionary pages first, if a dictionary pays, then those of the column's encoding for the rest."""
+    if leaf.views is not None:
+        leaf = without_views(leaf, options.dictionary_pagesize_limit if column.use_dictionary else 0, arena)
     writer = _ChunkWriter(leaf, options, column, arena, threads)
     dictionary, segments = writer.segments()
     framed = writer.frame(segments)

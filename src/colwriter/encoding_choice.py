@@ -7,7 +7,9 @@ codecs take: a clock would give another file each time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.column_writer import ENCODERS, EncodedChunk, encode_column_chunk
+from colwriter.column_writer import ENCODERS
 from colwriter.compression import Compression, make_compression
 from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings.plain import value_bits
@@ -32,8 +34,8 @@ __all__ = ["Candidate", "Choice", "Choices", "choose"]
 FEW_VALUES = 1024
 # An encoding that fewer readers know must be better by so much.
 MARGIN = 1.03
-# A choice is kept for the next row groups, until a chunk takes so many times the bytes of the one that it was made for.
-DRIFT = 1.25
+# Row groups that a choice is for: to choose takes some hundredths of the time that a column chunk takes.
+ROW_GROUPS = 8
 # Candidates besides PLAIN and a dictionary, by type, as far as Arrow, Polars and DuckDB read them: what is not here has
 # no other encoding that all of them read (docs/interop.md).
 OTHERS: dict[Type, tuple[Encoding, ...]] = {
@@ -118,7 +120,7 @@ def choose(leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, aren
     num_values = count_values(leaf)
     if num_values < FEW_VALUES:
         return _unsampled(leaf, column.use_dictionary, f"fewer than {FEW_VALUES} values")
-    sample = take_sample(leaf, num_values)
+    sample = take_sample(leaf, num_values, arena)
     if sample.num_values == 0:
         return _unsampled(leaf, column.use_dictionary, "no values in the sample")
     goal = column.encoding_goal or EncodingGoal.BALANCED
@@ -266,7 +268,7 @@ class _Costs(NamedTuple):
             ratio = 1.0 if self.codec is None else len(self.codec.compress(page)) / len(page)
         # Each distinct value has a run of equal neighbours at least.
         runs = (np.count_nonzero(indices[1:] != indices[:-1]) + 1) * self.num_values / count
-        distinct = max(min(estimate_distinct(self.leaf, self.num_values, self.arena), runs), met)
+        distinct = max(min(estimate_distinct(self.sample.spread, self.num_values, self.arena), runs), met)
         entries, covered = dictionary_encoding.covered_values(distinct, self.num_values, limit / entry_bytes)
         bits = max(bit_width(int(entries) - 1), 1)
         if bits > bit_width(met - 1):
@@ -298,41 +300,42 @@ class _Costs(NamedTuple):
         return self.stored(out, starts, ends)
 
 
-class _Kept(NamedTuple):
-    """A choice, and the bytes a level of the chunk that it was made for."""
-
-    choice: Choice
-    bytes_per_level: float
-    holds: bool
-
-
 class Choices:
-    """The encodings of one file: chosen from its first row group, and anew where they do no longer suit the data.
+    """The encodings of one file, chosen from every eighth row group for it and the next seven.
 
-    Columns may be encoded side by side, but each in one thread at a time.
+    The row group that a choice is made from may not be encoded yet. Then whoever needs the choice makes it, from there
+    all the same: the bytes do not depend on threads.
     """
 
     def __init__(self, options: WriterOptions) -> None:
         self._options = options
-        self._kept: dict[tuple[str, ...], _Kept] = {}
+        self._made: dict[tuple[str, ...], dict[int, Choice]] = {}
+        self._locks: dict[tuple[str, ...], Lock] = {}
 
-    def of(self, path: tuple[str, ...]) -> Choice | None:
+    def last(self, path: tuple[str, ...]) -> Choice | None:
         """The last choice for a column."""
-        kept = self._kept.get(path)
-        return kept and kept.choice
+        made = self._made.get(path)
+        return made[max(made)] if made else None
 
-    def encode(self, leaf: LeafColumn, column: ColumnOptions, arena: Arena, threads: int) -> EncodedChunk:
-        """Encode a leaf, as ``encode_column_chunk`` does, in the encodings that suit it."""
-        if column.encoding_goal is None:
-            return encode_column_chunk(leaf, self._options, column, arena, threads)
+    def applied(
+        self,
+        leaf: LeafColumn,
+        column: ColumnOptions,
+        row_group: int,
+        leaf_of: Callable[[int], LeafColumn],
+        arena: Arena,
+    ) -> ColumnOptions:
+        """The options of a leaf with the encodings that are chosen for it.
+
+        ``row_group``: its ordinal. ``leaf_of``: the same column of a row group before it.
+        """
+        first = row_group - row_group % ROW_GROUPS
         path = leaf.descriptor.path
-        kept = self._kept.get(path)
-        holds = kept is not None and kept.holds
-        choice = kept.choice if kept and holds else choose(leaf, self._options, column, arena)
-        chunk = encode_column_chunk(leaf, self._options, choice.applied(column), arena, threads)
-        size = chunk.compressed_size / max(leaf.num_levels, 1)
-        if kept and holds:
-            self._kept[path] = kept._replace(holds=size <= DRIFT * kept.bytes_per_level)
-        else:
-            self._kept[path] = _Kept(choice, size, bool(choice.candidates))
-        return chunk
+        with self._locks.setdefault(path, Lock()):
+            made = self._made.setdefault(path, {})
+            if first not in made:
+                made[first] = choose(leaf if first == row_group else leaf_of(first), self._options, column, arena)
+            choice = made[first]
+            if not choice.candidates and first != row_group:  # of that row group nothing was to be learned
+                choice = made[row_group] = choose(leaf, self._options, column, arena)
+        return choice.applied(column)

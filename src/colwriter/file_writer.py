@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from types import TracebackType
 from typing import Any
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from colwriter import thrift
 from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
-from colwriter.column_writer import EncodedChunk
+from colwriter.column_writer import EncodedChunk, encode_column_chunk
 from colwriter.encoding_choice import Choices
 from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.explanation import Explanation, explain_column
@@ -22,7 +22,7 @@ from colwriter.file_plan import TopField, metadata_text, plan_file
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import Pieces
 from colwriter.inputs import as_reader
-from colwriter.levels import shred
+from colwriter.levels import LeafColumn, shred
 from colwriter.metadata import (
     ColumnChunk,
     ColumnMetaData,
@@ -42,6 +42,8 @@ __all__ = ["ParquetWriter"]
 MAGIC = b"PAR1"
 # Rows of a row group from which threads pay: to hand work over takes some fifty microseconds.
 THREADED_ROWS = 1 << 15
+# Bytes, besides those of a row group, that column chunks of row groups ahead may be made from.
+EARLY_BYTES = 32 << 20
 # Columns from which a row group's part of the footer is put together by kernels, which take some 30 microseconds.
 WIDE = 64
 
@@ -142,7 +144,7 @@ class ParquetWriter:
         return Explanation(
             tuple(
                 explain_column(
-                    *(descriptor, column, self._choices.of(descriptor.path)),
+                    *(descriptor, column, self._choices.last(descriptor.path)),
                     [group.chunks[number].metadata for group in self._row_groups],
                 )
                 for number, (descriptor, column) in enumerate(leaves)
@@ -169,7 +171,7 @@ class ParquetWriter:
             raise InvalidDataError(f"table: expected a pyarrow.Table, found {type(table).__name__}; write takes others")
         self._check_schema(table.schema)
         self._guarded(self._flush)
-        self._guarded(self._write_row_groups, table, self._size(row_group_size))
+        self._guarded(self._write, table, self._size(row_group_size))
 
     def write_batch(self, batch: pa.RecordBatch, row_group_size: int | None = None) -> None:
         """Add a record batch; a row group is written when ``row_group_size`` rows have come together.
@@ -189,7 +191,7 @@ class ParquetWriter:
         if self._pending_rows >= size:
             table = pa.Table.from_batches(self._pending, self._input_schema)
             full = self._pending_rows - self._pending_rows % size
-            self._guarded(self._write_row_groups, table.slice(0, full), size)
+            self._guarded(self._write, table.slice(0, full), size)
             self._pending = table.slice(full).to_batches()
             self._pending_rows -= full
 
@@ -282,7 +284,7 @@ class ParquetWriter:
         if self._pending:
             table = pa.Table.from_batches(self._pending, self._pending[0].schema)
             self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
-            self._write_row_groups(table, table.num_rows)
+            self._write(table, table.num_rows)
 
     def _add(self, batch: pa.RecordBatch, size: int, limits: ByteLimits) -> None:
         """Add a record batch where row groups have limits in bytes; those that are full are written."""
@@ -306,49 +308,56 @@ class ParquetWriter:
             end = start + rows.num_rows
             if end == table.num_rows and rows.num_rows < size and not is_end:
                 break
-            self._write_row_group(rows)
+            self._write_row_groups(rows, rows.num_rows)
             limits.learn(sum(chunk.metadata.total_compressed_size for chunk in self._row_groups[-1].chunks))
             start = end
         return start
 
+    def _write(self, table: pa.Table, size: int) -> None:
+        if self._limits is None:
+            self._write_row_groups(table, size)
+        else:
+            self._write_limited(table, size, self._limits)
+
     def _write_row_groups(self, table: pa.Table, size: int) -> None:
+        """Write row groups of ``size`` rows. Column chunks are encoded in threads, those of the next row group too."""
         if table.num_columns == 0:  # rows without columns cannot be told
             return
-        if self._limits is not None:
-            self._write_limited(table, size, self._limits)
-            return
-        if table.num_rows <= size:
-            if table.num_rows:
-                self._write_row_group(table)
-            return
-        for start in range(0, table.num_rows, size):
-            self._write_row_group(table.slice(start, size))
-
-    def _write_row_group(self, table: pa.Table) -> None:
         sink = self._require_open()
-        start = sink.position
-        columns = table.columns
-        threads = self._options.max_threads if table.num_rows >= THREADED_ROWS else 1
-        # With fewer columns than threads, a column has threads of its own.
-        helpers = threads if len(columns) == 1 else 1
+        columns, width = table.columns, table.num_columns
+        sizes = [min(size, table.num_rows - start) for start in range(0, table.num_rows, size)]
+        threads = self._options.max_threads if min(size, table.num_rows) >= THREADED_ROWS else 1
+        count = len(sizes) * width
+        # A column that is alone has threads of its own.
+        helpers = threads if count == 1 else 1
+        costs = [column.nbytes // len(sizes) for column in columns] if threads > 1 and count > 1 else []
 
-        def encode(i: int, arena: Arena) -> list[EncodedChunk]:
+        first = len(self._row_groups)
+
+        def leaves(group: int, i: int, arena: Arena) -> Iterator[LeafColumn]:
             top = self._plan.fields[i]
-            array = _contiguous(columns[i], top, self._options.dictionary_pagesize_limit)
-            leaves = shred(array, top.field, top.descriptors, arena)
-            return [
-                self._choices.encode(leaf, column, arena, helpers)
-                for leaf, column in zip(leaves, top.options, strict=True)
-            ]
+            column = columns[i] if len(sizes) == 1 else columns[i].slice(group * size, size)
+            array = _contiguous(column, top, self._options.dictionary_pagesize_limit)
+            return shred(array, top.field, top.descriptors, arena)
 
-        chunks = []
-        for encoded in in_order(encode, len(columns), threads):
-            chunks += [_write_chunk(sink, chunk) for chunk in encoded]
-            del encoded  # its memory is free while the next column is encoded
-        # Not at the end of the file, where they may also be: those of all row groups could be large.
-        chunks = [_write_bloom_filter(sink, chunk) for chunk in chunks]
-        metadata = [thrift.encode(chunk.metadata) for chunk in chunks] if len(chunks) >= WIDE else None
-        self._row_groups.append(_WrittenRowGroup(table.num_rows, start, chunks, metadata))
+        def encode(number: int, arena: Arena) -> list[EncodedChunk]:
+            group, i = divmod(number, width)
+            chunks = []
+            for k, (leaf, column) in enumerate(zip(leaves(group, i, arena), self._plan.fields[i].options, strict=True)):
+                if column.encoding_goal is not None:
+
+                    def leaf_of(ordinal: int, k: int = k) -> LeafColumn:
+                        return next(islice(leaves(ordinal - first, i, arena), k, None))
+
+                    column = self._choices.applied(leaf, column, first + group, leaf_of, arena)
+                chunks.append(encode_column_chunk(leaf, self._options, column, arena, helpers))
+            return chunks
+
+        encoded = in_order(encode, count, threads, lambda number: costs[number % width], sum(costs) + EARLY_BYTES)
+        for num_rows in sizes:
+            self._row_groups.append(_write_row_group(sink, islice(encoded, width), num_rows))
+        for _ in encoded:  # there is no more, and it is done with the arena of the last
+            pass
 
     def _finish(self) -> None:
         self._flush()
@@ -403,6 +412,18 @@ def _contiguous(column: pa.ChunkedArray, top: TopField, limit: int) -> pa.Array:
         f"{field.name}: a row group of {field.type} holds at most 2 GiB, found more; write fewer rows in a row group, "
         "or a large_ type"
     )
+
+
+def _write_row_group(sink: Sink, columns: Iterable[list[EncodedChunk]], num_rows: int) -> _WrittenRowGroup:
+    start = sink.position
+    chunks: list[_WrittenChunk] = []
+    for encoded in columns:
+        chunks += [_write_chunk(sink, chunk) for chunk in encoded]
+        del encoded  # its memory is free while the next column is encoded
+    # Not at the end of the file, where they may also be: those of all row groups could be large.
+    chunks = [_write_bloom_filter(sink, chunk) for chunk in chunks]
+    metadata = [thrift.encode(chunk.metadata) for chunk in chunks] if len(chunks) >= WIDE else None
+    return _WrittenRowGroup(num_rows, start, chunks, metadata)
 
 
 def _write_chunk(sink: Sink, chunk: EncodedChunk) -> _WrittenChunk:

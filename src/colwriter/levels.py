@@ -17,11 +17,22 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.buffers import EMPTY, Bitmap, codes_buffer, frozen, leaf_buffers, list_buffers, pick, validity_bitmap
+from colwriter.buffers import (
+    EMPTY,
+    Bitmap,
+    Views,
+    codes_buffer,
+    flatten_views,
+    frozen,
+    leaf_buffers,
+    list_buffers,
+    pick,
+    validity_bitmap,
+)
 from colwriter.errors import InvalidDataError
 from colwriter.schema import ColumnDescriptor, is_list
 
-__all__ = ["EMPTY", "LeafColumn", "Levels", "shred"]
+__all__ = ["EMPTY", "LeafColumn", "Levels", "flatten", "invalid_views", "shred"]
 
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
@@ -49,7 +60,8 @@ class LeafColumn(NamedTuple):
     what ``validity`` says (empty: all slots do). Every definition level of at least ``slot_level`` has one slot.
     ``row_levels`` and ``row_slots`` int64[rows + 1]: where rows start; empty if a row is one level and one slot.
     ``values``, ``offsets``, ``data`` and ``value_offset`` hold the slots (see ``LeafBuffers``). Of a dictionary-encoded
-    array, ``values`` are its codes, int32, and the slots of ``dictionary`` its entries.
+    array, ``values`` are its codes, int32, and the slots of ``dictionary`` its entries. Byte arrays may be ``views``
+    still, see ``flatten``.
     """
 
     descriptor: ColumnDescriptor
@@ -68,6 +80,7 @@ class LeafColumn(NamedTuple):
     data: Bytes
     value_offset: int
     dictionary: LeafColumn | None = None
+    views: Views | None = None
 
 
 _ALL_VALID = Bitmap(EMPTY, 0)
@@ -118,7 +131,7 @@ def _flat_leaf(array: pa.Array, field: pa.Field, descriptor: ColumnDescriptor, a
     rows = len(array)
     if array.type.id == pa.lib.Type_DICTIONARY:
         entries = pa.field(field.name, array.type.value_type)
-        dictionary = _flat_leaf(array.dictionary, entries, descriptor, arena)
+        dictionary = flatten(_flat_leaf(array.dictionary, entries, descriptor, arena), arena)
         codes = codes_buffer(array, arena)
         return dictionary._replace(
             num_rows=rows,
@@ -130,9 +143,32 @@ def _flat_leaf(array: pa.Array, field: pa.Field, descriptor: ColumnDescriptor, a
             values=codes,
             dictionary=dictionary,
         )
-    values, offsets, data, value_offset = leaf_buffers(array, descriptor, valid, arena)
+    values, offsets, data, value_offset, views = leaf_buffers(array, descriptor, valid, arena)
     levels = *_NO_ROWS, CONSTANT, definition
-    return LeafColumn(descriptor, rows, rows, rows, 0, *levels, *valid, values, offsets, data, value_offset)
+    counts = rows, rows, rows, 0
+    return LeafColumn(descriptor, *counts, *levels, *valid, values, offsets, data, value_offset, None, views)
+
+
+def flatten(leaf: LeafColumn, arena: Arena) -> LeafColumn:
+    """The leaf with offsets and data in ``arena`` instead of views, if it has any.
+
+    Raises ``InvalidDataError`` for a view that points outside its buffer.
+    """
+    if leaf.views is None:
+        return leaf
+    flat = flatten_views(leaf.views, Bitmap(leaf.validity, leaf.bit_offset), arena)
+    if flat is None:
+        raise invalid_views(leaf)
+    return leaf._replace(offsets=flat[0], data=flat[1], views=None)
+
+
+def invalid_views(leaf: LeafColumn) -> InvalidDataError:
+    """Views that cannot be followed."""
+    buffers = 0 if leaf.views is None else len(leaf.views.owner)
+    return InvalidDataError(
+        f"{leaf.descriptor.dotted_path}: the array is not valid Arrow: expected views of its {buffers} buffers, found "
+        "some that point outside of them"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +423,7 @@ def _leaf_column(
         offsets=buffers.offsets,
         data=buffers.data,
         value_offset=buffers.bit_offset,
+        views=buffers.views,
     )
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
-from colwriter.buffers import EMPTY, frozen
-from colwriter.encodings.dictionary import sample_values
+from colwriter.buffers import EMPTY, Views, frozen
+from colwriter.encodings.dictionary import SAMPLE_SIZE, sample_values
 from colwriter.encodings.plain import invalid_offsets, value_bits
 from colwriter.leaf_types import Storage
-from colwriter.levels import LeafColumn
+from colwriter.levels import LeafColumn, flatten
 from colwriter.pages import Pages
 
 __all__ = ["Sample", "count_values", "estimate_distinct", "take_sample"]
@@ -30,6 +30,8 @@ LEAST_VALUES, MOST_VALUES = 1 << 11, 1 << 13
 MOST_BYTES = 1 << 18
 # Slots of a run, at most, for each value that is wanted: a column of which less has values is not worth the search.
 MOST_SLOTS = 64
+# Bytes of a view.
+VIEW = 16
 # The fractional part of the golden ratio: its multiples are spread over [0, 1), and have no period.
 GOLDEN = 0.6180339887498949
 
@@ -37,12 +39,14 @@ GOLDEN = 0.6180339887498949
 class Sample(NamedTuple):
     """``leaf``: the slots of the runs, one run after another, as a leaf of its own; ``pages``: a page for each run.
 
-    ``num_values`` are those of the sample, no null counted.
+    ``num_values`` are those of the sample, no null counted. ``spread``: what the sample is of; of views, single slots
+    that are spread over all of it.
     """
 
     leaf: LeafColumn
     pages: Pages
     num_values: int
+    spread: LeafColumn
 
 
 def count_values(leaf: LeafColumn) -> int:
@@ -53,12 +57,13 @@ def count_values(leaf: LeafColumn) -> int:
     return int(kernels.pagination.count_valid(leaf.validity, start, start + leaf.num_slots))
 
 
-def take_sample(leaf: LeafColumn, num_values: int) -> Sample:
+def take_sample(leaf: LeafColumn, num_values: int, arena: Arena) -> Sample:
     """A sample of a leaf that has ``num_values`` values, at least one; the sample itself may turn out to have none.
 
-    Raises ``InvalidDataError`` for offsets that cannot be followed.
+    Raises ``InvalidDataError`` for offsets or views that cannot be followed.
     """
-    runs = _runs(leaf, num_values)
+    spread = leaf if leaf.views is None else _spread(leaf, arena)
+    runs = _runs(leaf, num_values, _value_bytes(spread))
     slots = np.zeros(len(runs) + 1, np.int64)
     np.cumsum([end - start for start, end in runs], out=slots[1:])
     validity, values = EMPTY, slots
@@ -80,15 +85,32 @@ def take_sample(leaf: LeafColumn, num_values: int) -> Sample:
         value_offset=0,
         **_slots(leaf, runs),
     )
-    return Sample(sample, Pages(np.stack([slots, slots, slots, values])), int(values[-1]))
+    return Sample(flatten(sample, arena), Pages(np.stack([slots, slots, slots, values])), int(values[-1]), spread)
 
 
-def _runs(leaf: LeafColumn, num_values: int) -> list[tuple[int, int]]:
+def _spread(leaf: LeafColumn, arena: Arena) -> LeafColumn:
+    """Slots of views that are spread over a leaf, as byte arrays: a part of them is looked up faster than all."""
+    assert leaf.views is not None
+    total = leaf.num_slots
+    steps = np.arange(min(SAMPLE_SIZE, total))
+    slots = ((steps + steps * GOLDEN % 1) * (total / len(steps))).astype(np.int64)
+    validity = leaf.validity
+    if len(validity):
+        bits = slots + leaf.bit_offset
+        validity = _packed([validity[bits >> 3] >> (bits & 7) & 1])
+    views = frozen(leaf.views.slots.reshape(-1, VIEW)[slots].reshape(-1))
+    found = leaf._replace(
+        num_slots=len(slots), validity=validity, bit_offset=0, views=Views.make(views, leaf.views.owner)
+    )
+    return flatten(found, arena)
+
+
+def _runs(leaf: LeafColumn, num_values: int, value_bytes: float) -> list[tuple[int, int]]:
     """First slot and end of each run, one in each of as many parts of the leaf, at a place that has no period."""
     total = leaf.num_slots
     times = 8 if leaf.descriptor.leaf.storage is Storage.BITS else 1
     wanted = min(max(num_values / SHARE, times * LEAST_VALUES), times * MOST_VALUES)
-    wanted = min(wanted, MOST_BYTES / _value_bytes(leaf, num_values))
+    wanted = min(wanted, MOST_BYTES / value_bytes)
     length = max(int(wanted / RUNS * min(total / num_values, MOST_SLOTS)), 1)
     if RUNS * length >= total:
         return [(0, total)]
@@ -97,11 +119,11 @@ def _runs(leaf: LeafColumn, num_values: int) -> list[tuple[int, int]]:
     return [(start, start + length) for start in starts]
 
 
-def _value_bytes(leaf: LeafColumn, num_values: int) -> float:
+def _value_bytes(leaf: LeafColumn) -> float:
     """Bytes of a value, those of byte arrays on average."""
     size = value_bits(leaf) / 8
     if leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS:
-        size += max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0) / num_values
+        size += max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0) / max(count_values(leaf), 1)
     return size
 
 
@@ -123,6 +145,10 @@ def _slots(leaf: LeafColumn, runs: list[tuple[int, int]]) -> dict[str, Any]:
         return {"values": frozen(np.concatenate([leaf.values[start:end] for start, end in runs]))}
     if storage is Storage.BITS:
         return {"data": _packed([_bits(leaf.data, leaf.value_offset, run) for run in runs])}
+    if leaf.views is not None:
+        views = leaf.views.slots.reshape(-1, VIEW)
+        some = frozen(np.concatenate([views[start:end] for start, end in runs]).reshape(-1))
+        return {"views": Views.make(some, leaf.views.owner)}
     offsets, data, base = [], [], 0
     for start, end in runs:
         of_run = leaf.offsets[start : end + 1]

@@ -275,6 +275,93 @@ def test_packed_list_levels(
     assert row_slots.tolist() == (offsets - first).tolist()
 
 
+def expanded(
+    levels: list[tuple[int, int]], spans: list[int], slot_level: int, live: int, repeated: int, valid: list[int] | None
+) -> list[tuple[int, int]]:
+    """Repetition and definition levels of the elements, one list after another; ``valid`` None: required elements."""
+    out = []
+    slots, element = iter(spans), 0
+    for first, level in levels:
+        span = next(slots) if level >= slot_level else 0
+        if span == 0:
+            out.append((first, level))
+        for k in range(span):
+            above = 1 if valid is None else 1 + valid[element]
+            out.append((repeated if k else first, live + above))
+            element += 1
+    return out
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    count=st.integers(0, 300),
+    longest=st.sampled_from([0, 1, 3, 8, 9, 17, 70]),
+    empty_share=st.sampled_from([0.0, 0.3, 0.9]),
+    elements=st.sampled_from(["required", "all valid", "some null"]),
+    is_root=st.booleans(),
+    dtype=st.sampled_from([np.int32, np.int64]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_lists_are_expanded(
+    count: int, longest: int, empty_share: float, elements: str, is_root: bool, dtype: type, seed: int
+) -> None:
+    """Levels of a list two levels down, some of whose ancestors are null, or of one that is at the root."""
+    rng = np.random.default_rng(seed)
+    slot_level, live, repeated = (0, 1, 1) if is_root else (2, 4, 2)
+    definition = np.full(count, live, np.uint8) if is_root else rng.integers(0, live + 1, count).astype(np.uint8)
+    repetition = np.zeros(count, np.uint8) if is_root else rng.integers(0, 2, count).astype(np.uint8)
+    of_slots = definition[definition >= slot_level]
+    spans = np.where((rng.random(len(of_slots)) < empty_share) | (of_slots != live), 0, 1)
+    spans *= rng.integers(0, longest + 1, len(of_slots))
+    first, bit_offset = (int(v) for v in rng.integers(0, 9, 2))
+    total = int(spans.sum())
+    offsets = (first + np.concatenate([[0], np.cumsum(spans)])).astype(dtype)
+    valid = rng.integers(0, 2, total) if elements == "some null" else np.ones(total, np.int64)
+    none = np.zeros(0, np.uint8)
+    out = np.full((2, total + count + shredding.PADDING), 0xAA, np.uint8)
+    levels = shredding.expand_lists(
+        none if is_root else repetition,
+        none if is_root else definition,
+        count,
+        slot_level,
+        live,
+        offsets,
+        first + total,
+        repeated,
+        bitmap(np.concatenate([np.ones(first, np.int64), valid]), bit_offset) if elements == "some null" else none,
+        bit_offset,
+        elements != "required",
+        out[0],
+        out[1],
+    )
+    pairs = list(zip(repetition.tolist(), definition.tolist(), strict=True))
+    is_valid = None if elements == "required" else valid.tolist()
+    expected = expanded(pairs, spans.tolist(), slot_level, live, repeated, is_valid)
+    assert levels == len(expected)
+    assert list(zip(*out[:, :levels].tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [0, 0, 4, 9]])
+def test_wrong_offsets_of_expanded_lists_are_a_status(offsets: list[int]) -> None:
+    none = np.zeros(0, np.uint8)
+    out = np.zeros((2, 200), np.uint8)
+    definition = np.array([1, 0, 1, 1], np.uint8)
+    for levels in (none, definition):
+        status = shredding.expand_lists(
+            none, levels, 3 + (len(levels) > 0), 1, 1, np.array(offsets, np.int32), 8, 1, none, 0, True, *out
+        )
+        assert status == shredding.INVALID_OFFSETS
+
+
+def test_elements_of_a_null_list_are_a_status() -> None:
+    none = np.zeros(0, np.uint8)
+    out = np.zeros((2, 200), np.uint8)
+    offsets = np.array([0, 2, 5], np.int32)
+    definition = np.array([1, 0], np.uint8)
+    status = shredding.expand_lists(none, definition, 2, 0, 1, offsets, 5, 1, none, 0, True, *out)
+    assert status == shredding.HIDDEN_VALUES
+
+
 @pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [0, 100, 2, 8], [0, 0, 4, 3]])
 def test_wrong_list_offsets_are_a_status(offsets: list[int]) -> None:
     none = np.zeros(0, np.uint8)

@@ -58,14 +58,14 @@ def table_size(max_entries: int) -> int:
 
 
 @inlined
-def _clear(table: Array, bits: Int) -> None:
+def clear(table: Array, bits: Int) -> None:
     """A loop: to assign to a slice takes longer to compile."""
     for k in range(1 << bits):
         table[np.uint64(k)] = np.int32(0)
 
 
 @inlined
-def _grown(bits: Int, num_entries: Int, capacity: Int) -> Int:
+def grown(bits: Int, num_entries: Int, capacity: Int) -> Int:
     """The number of address bits that the table should have; ``capacity`` slots are the most."""
     while SLOTS_PER_ENTRY * num_entries > (1 << bits) and (1 << bits) < capacity:
         bits = min(bits + GROWTH_BITS, 63 - count_leading_zeros(np.uint64(capacity)))
@@ -86,7 +86,7 @@ def _place(value: Int, bits: Int) -> Int:
 
 
 @inlined
-def _next(at: Int, bits: Int) -> Int:
+def following(at: Int, bits: Int) -> Int:
     """Where to look after ``at``."""
     return (at + ONE) & ((ONE << np.uint64(bits)) - ONE)
 
@@ -133,7 +133,7 @@ def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
 
 
 @inlined
-def _hash_words(first: Int, second: Int, third: Int) -> Int:
+def hash_words(first: Int, second: Int, third: Int) -> Int:
     """A hash whose high bits depend on all the words."""
     return ((first * MULTIPLIER + second) * SECOND_MULTIPLIER + third) * MULTIPLIER
 
@@ -191,7 +191,7 @@ def hash_slots(
         if np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
             return np.int64(INVALID_OFFSETS)
         one, two, three = _words(data, first, last - first)
-        hashes[k] = np.int64(_hash_words(one, two, three))
+        hashes[k] = np.int64(hash_words(one, two, three))
     return met
 
 
@@ -215,7 +215,7 @@ def build_fixed(
     dictionary must have paid so far, or (0, 0) is returned; ``probation`` 0: it need not.
     """
     bits = np.int64(FIRST_TABLE_BITS)
-    _clear(table, bits)
+    clear(table, bits)
     num_entries = np.int64(0)
     num_values = np.uint64(0)
     slot = start
@@ -242,7 +242,7 @@ def build_fixed(
             at = _place(value, bits)
             index = np.uint64(table[at])
             while index != np.uint64(0) and entries[index] != value:
-                at = _next(at, bits)
+                at = following(at, bits)
                 index = np.uint64(table[at])
             this = before + np.uint64(popcount(valid & ((ONE << bit) - ONE)))
             if index == np.uint64(0) and (num_entries == 0 or entries[index] != value):
@@ -252,14 +252,14 @@ def build_fixed(
                 entries[index] = value
                 table[at] = np.int32(index)
                 num_entries += 1
-                grown = _grown(bits, num_entries, len(table))
-                if grown != bits:
-                    bits = grown
-                    _clear(table, bits)
+                wanted = grown(bits, num_entries, len(table))
+                if wanted != bits:
+                    bits = wanted
+                    clear(table, bits)
                     for k in range(num_entries):
                         at = _place(entries[np.uint64(k)], bits)
                         while table[at] != 0:
-                            at = _next(at, bits)
+                            at = following(at, bits)
                         table[at] = np.int32(k)
             indices[this] = np.int32(index)
         if np.uint64(probation - 1) < num_values:
@@ -296,7 +296,7 @@ def build_byte_arrays(
     ``INVALID_OFFSETS``.
     """
     bits = np.int64(FIRST_TABLE_BITS)
-    _clear(table, bits)
+    clear(table, bits)
     keys[2] = np.uint64(0)
     size = np.uint64(len(data))
     readable = np.uint64(max(len(data) - SHORT, 0))
@@ -323,7 +323,7 @@ def build_byte_arrays(
             same = False
             if np.uint64(length) <= np.uint64(SHORT) and np.uint64(first) < readable:
                 one, two, three = _short_words(data, first, length)
-                index = np.uint64(table[_hash_words(one, two, three) >> np.uint64(64 - bits)])
+                index = np.uint64(table[hash_words(one, two, three) >> np.uint64(64 - bits)])
                 key = np.uint64(KEY_WORDS) * index
                 same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
             elif np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
@@ -341,7 +341,7 @@ def build_byte_arrays(
             last = np.int64(offsets[here + ONE])
             length = last - first
             one, two, three = _words(data, first, length)
-            at = _hash_words(one, two, three) >> np.uint64(64 - bits)
+            at = hash_words(one, two, three) >> np.uint64(64 - bits)
             while True:
                 index = np.uint64(table[at])
                 key = np.uint64(KEY_WORDS) * index
@@ -351,7 +351,7 @@ def build_byte_arrays(
                     same = _same_bytes(data, first, last, np.int64(offsets[entry]), np.int64(offsets[entry + ONE]))
                 if same or index == np.uint64(0):
                     break
-                at = _next(at, bits)
+                at = following(at, bits)
             this = before + np.uint64(popcount(valid & ((ONE << bit) - ONE)))
             if not same or num_entries == 0:
                 dictionary_bytes += 4 + length
@@ -370,15 +370,15 @@ def build_byte_arrays(
                 keys[key + TWO] = three
                 table[at] = np.int32(index)
                 num_entries += 1
-                grown = _grown(bits, num_entries, len(table))
-                if grown != bits:
-                    bits = grown
-                    _clear(table, bits)
+                wanted = grown(bits, num_entries, len(table))
+                if wanted != bits:
+                    bits = wanted
+                    clear(table, bits)
                     for k in range(num_entries):
                         key = np.uint64(KEY_WORDS * k)
-                        at = _hash_words(keys[key], keys[key + ONE], keys[key + TWO]) >> np.uint64(64 - bits)
+                        at = hash_words(keys[key], keys[key + ONE], keys[key + TWO]) >> np.uint64(64 - bits)
                         while table[at] != 0:
-                            at = _next(at, bits)
+                            at = following(at, bits)
                         table[at] = np.int32(k)
             indices[this] = np.int32(index)
         if np.uint64(probation - 1) < num_values:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, kernel, load_u64, popcount
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, kernel, load_u64, popcount
 
 BLOCK_ROWS = 8192
 # Rows of the table of fences.
 ROWS, LEVELS, SLOTS, VALUES = 0, 1, 2, 3
 TOO_MANY_PAGES = -1
+ONE = np.uint64(1)
 
 
 @kernel
@@ -46,15 +47,25 @@ def locate_rows(
 
     ``repetition`` and ``definition`` uint8; a level of at least ``slot_level`` has a slot of the leaf array.
     """
-    row = 0
+    row = np.uint64(0)
     slot = np.int64(0)
     least = np.uint8(slot_level)
-    for i in range(num_levels):
-        if repetition[i] == 0:
-            row_levels[row] = i
-            row_slots[row] = slot
-            row += 1
-        slot += np.int64(definition[i] >= least)
+    for block in range(0, num_levels, 64):
+        count: Int = min(num_levels - block, 64)
+        repetitions = repetition[block : block + count]
+        definitions = definition[block : block + count]
+        starts = np.uint64(0)
+        slots = np.uint64(0)
+        for k in range(count):
+            starts |= np.uint64(repetitions[k] == 0) << np.uint64(k)
+            slots |= np.uint64(definitions[k] >= least) << np.uint64(k)
+        while starts != np.uint64(0):
+            k = count_trailing_zeros(starts)
+            starts &= starts - ONE
+            row_levels[row] = block + k
+            row_slots[row] = slot + popcount(slots & ((ONE << np.uint64(k)) - ONE))
+            row += ONE
+        slot += popcount(slots)
     row_levels[row] = num_levels
     row_slots[row] = slot
 

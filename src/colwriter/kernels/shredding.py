@@ -95,29 +95,35 @@ def expand_lists(
     element = np.uint64(live + 1 + (1 if optional and len(bitmap) == 0 else 0)) * ONES
     from_bits = optional and len(bitmap) > 0
     repeated = np.uint64(repetition_level) * ONES
+    after_first = repeated & ~np.uint64(255)
     all_live = len(definition) == 0
     all_first = len(repetition) == 0
     room = len(definition_out) - PADDING
-    slot = np.int64(0)
+    last = np.uint64(len(offsets) - 1)
+    slot = np.uint64(0)
     to = np.int64(0)
     for i in range(count):
         level = np.uint8(live) if all_live else definition[i]
         first = np.uint8(0) if all_first else repetition[i]
-        span = np.int64(0)
-        if level >= slot_level:
-            start = np.int64(offsets[slot])
-            span = np.int64(offsets[slot + 1]) - start
-            slot += 1
-            if span < 0 or start < 0 or start + span > num_elements:
-                return INVALID_OFFSETS
-            if level != live and span > 0:
-                return HIDDEN_VALUES
+        has_slot = np.int64(level >= slot_level)
+        start = np.int64(offsets[slot]) * has_slot
+        stop = np.int64(offsets[min(slot + np.uint64(1), last)]) * has_slot
+        span = stop - start
+        if (start < 0) | (span < 0) | (stop > num_elements):
+            return INVALID_OFFSETS
+        if (span > 0) & (level != live):
+            return HIDDEN_VALUES
         if to + span + 1 > room:
             return TOO_MANY_LEVELS
-        if span == 0:
-            definition_out[to] = level
-            repetition_out[to] = first
-            to += 1
+        slot += np.uint64(has_slot)
+        if span <= 8:
+            # No branch on whether there are elements: short lists have no length to foresee.
+            word = element
+            if from_bits:
+                word += _spread(bits_at(bitmap, bit_offset + start))
+            store_u64(definition_out, to, np.uint64(level) if span == 0 else word)
+            store_u64(repetition_out, to, after_first | np.uint64(first))
+            to += span + np.int64(span == 0)
             continue
         for k in range(0, span, 8):
             store_u64(repetition_out, to + k, repeated)

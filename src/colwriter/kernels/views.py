@@ -9,70 +9,254 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import (
+    Array,
     Bytes,
     Int,
     Int64s,
+    count_leading_zeros,
+    count_trailing_zeros,
+    inlined,
     kernel,
     load_address_u8,
     load_address_u64,
     load_u32,
     load_u64,
-    store_u32,
     store_u64,
+)
+from colwriter.kernels.bits import valid_slots
+from colwriter.kernels.dictionary import (
+    FIRST_MASKS,
+    FIRST_TABLE_BITS,
+    KEY_WORDS,
+    MULTIPLIER,
+    SECOND_MASKS,
+    SECOND_MULTIPLIER,
+    SHORT,
+    THIRD_MASKS,
+    clear,
+    following,
+    grown,
+    hash_words,
+    table_size,
 )
 
 INLINE = 12
 # Writable bytes that must follow the last value: whole words are stored.
-PADDING = 16
+PADDING = 24
 INVALID_VIEW = -1
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+__all__ = ["KEY_WORDS", "PADDING", "copy_views", "index_views", "measure_views", "table_size"]
+
+
+@inlined
+def _length(views: Bytes, slot: Int) -> Int:
+    return np.int64(np.int32(load_u32(views, 16 * slot)))
+
+
+@inlined
+def _locate(views: Bytes, slot: Int, length: Int, addresses: Int64s, sizes: Int64s) -> tuple[Int, Int]:
+    """Address of a value of that length, and how many bytes can be read from there on: -1 if the view is wrong.
+
+    The views are the first of the buffers, and cases are told apart by masks, so that there is no branch on where a
+    value lies: random lengths decide it. (LLVM makes a branch of what is loaded in one of two cases.)
+    """
+    word = load_u64(views, 16 * slot + 8)
+    outside = np.int64(0) - np.int64(length > INLINE)  # all ones, or 0
+    number = ((word & np.uint64(0xFFFFFFFF)) + ONE) & np.uint64(outside)
+    start = (np.int64(np.int32(word >> np.uint64(32))) & outside) | ((16 * slot + 4) & ~outside)
+    wrong = (number >= np.uint64(len(sizes))) | (length < 0) | (start < 0)
+    number = np.uint64(0) if wrong else number
+    left = np.int64(-1) if wrong else sizes[number] - start
+    return addresses[number] + start, left
 
 
 @kernel
-def measure_views(views: Bytes, validity: Bytes, bit_offset: Int, sizes: Int64s, offsets: Int64s) -> Int:
+def measure_views(
+    views: Bytes, validity: Bytes, bit_offset: Int, addresses: Int64s, sizes: Int64s, offsets: Int64s
+) -> Int:
     """Where each value begins when they follow one another: ``offsets`` int64[slots + 1]; null slots take no bytes.
 
-    ``sizes`` int64[buffers] in bytes. Returns their total, or ``INVALID_VIEW`` if one points outside of its buffer.
+    ``addresses`` and ``sizes`` int64 are those of ``views`` and then of the buffers. Returns the total of bytes, or
+    ``INVALID_VIEW`` if a view points outside of them.
     """
     total = np.int64(0)
-    for slot in range(len(offsets) - 1):
-        offsets[slot] = total
-        bit = bit_offset + slot
-        if len(validity) > 0 and (validity[bit >> 3] >> np.uint8(bit & 7)) & 1 == 0:
-            continue
-        word = load_u64(views, 16 * slot + 8)
-        length = np.int64(np.int32(load_u32(views, 16 * slot)))
-        if length > INLINE:
-            number = np.int64(np.int32(word & np.uint64(0xFFFFFFFF)))
-            start = np.int64(np.int32(word >> np.uint64(32)))
-            if number < 0 or number >= len(sizes) or start < 0 or start + length > sizes[number]:
-                return INVALID_VIEW
-        elif length < 0:
+    count = len(offsets) - 1
+    for block in range(0, count, 64):
+        n: Int = min(np.int64(64), count - block)
+        valid = valid_slots(validity, bit_offset + block, n)
+        wrong = False
+        for k in range(n):
+            is_valid = np.int64((valid >> np.uint64(k)) & ONE)
+            length = _length(views, block + k) * is_valid
+            _, left = _locate(views, block + k, length, addresses, sizes)
+            wrong |= (left < length) | (left < 0)
+            offsets[block + k] = total
+            total += length
+        if wrong:
             return INVALID_VIEW
-        total += length
-    offsets[len(offsets) - 1] = total
+    offsets[count] = total
     return total
 
 
 @kernel
 def copy_views(views: Bytes, addresses: Int64s, sizes: Int64s, offsets: Int64s, out: Bytes) -> None:
-    """Copy the values to their ``offsets`` in ``out``, as ``measure_views`` made and checked them.
-
-    ``addresses`` int64[buffers] of the buffers, of ``sizes`` bytes.
-    """
+    """Copy the values to their ``offsets`` in ``out``, as ``measure_views`` made and checked them."""
     for slot in range(len(offsets) - 1):
         to = offsets[slot]
         length = offsets[slot + 1] - to
-        if length <= INLINE:
-            store_u64(out, to, load_u64(views, 16 * slot + 4))
-            store_u32(out, to + 8, load_u32(views, 16 * slot + 12))
-            continue
-        word = load_u64(views, 16 * slot + 8)
-        number = np.int64(word & np.uint64(0xFFFFFFFF))
-        start = np.int64(word >> np.uint64(32))
-        source = addresses[number] + start
-        if start + length + 8 <= sizes[number]:
+        at, left = _locate(views, slot, length, addresses, sizes)
+        if (length <= PADDING) & (left >= PADDING):
+            for k in range(0, PADDING, 8):
+                store_u64(out, to + k, load_address_u64(at + k))
+        elif length + 8 <= left:
             for k in range(0, length, 8):
-                store_u64(out, to + k, load_address_u64(source + k))
+                store_u64(out, to + k, load_address_u64(at + k))
         else:
             for k in range(length):
-                out[to + k] = load_address_u8(source + k)
+                out[to + k] = load_address_u8(at + k)
+
+
+@inlined
+def _short_words(at: Int, length: Int) -> tuple[Int, Int, Int]:
+    """As those of ``dictionary``, of a value at an address."""
+    first = load_address_u64(at) & FIRST_MASKS[np.uint64(length)]
+    second = load_address_u64(at + 8) & SECOND_MASKS[np.uint64(length)]
+    third = load_address_u64(at + 16) & THIRD_MASKS[np.uint64(length)]
+    return first, second, third | (np.uint64(length) << np.uint64(56))
+
+
+@inlined
+def _words(at: Int, length: Int, left: Int) -> tuple[Int, Int, Int]:
+    """As those of ``dictionary``: all of a value up to ``SHORT`` bytes, a hash of a longer one."""
+    if length <= SHORT:
+        if left > SHORT:
+            return _short_words(at, length)
+        first = np.uint64(0)
+        second = np.uint64(0)
+        third = np.uint64(length) << np.uint64(56)
+        for k in range(length):
+            byte = np.uint64(load_address_u8(at + k)) << np.uint64(8 * (k & 7))
+            first |= byte if k < 8 else np.uint64(0)
+            second |= byte if k & 8 else np.uint64(0)
+            third |= byte if k & 16 else np.uint64(0)
+        return first, second, third
+    rest = np.uint64(length)
+    for k in range(8, length - 8, 8):
+        rest = (rest ^ load_address_u64(at + k)) * MULTIPLIER
+        rest ^= rest >> np.uint64(32)
+    rest = (rest ^ load_address_u64(at + length - 8)) * SECOND_MULTIPLIER
+    return load_address_u64(at), rest, ONE << np.uint64(63)
+
+
+@inlined
+def _same_bytes(a: Int, b: Int, length: Int) -> Int:
+    """Whether two values of that length, more than ``SHORT`` bytes, are the same."""
+    for k in range(0, length - 8, 8):
+        if load_address_u64(a + k) != load_address_u64(b + k):
+            return False
+    return load_address_u64(a + length - 8) == load_address_u64(b + length - 8)
+
+
+@kernel
+def index_views(
+    views: Bytes,
+    validity: Bytes,
+    bit_offset: Int,
+    addresses: Int64s,
+    sizes: Int64s,
+    max_bytes: Int,
+    probation: Int,
+    table: Array,
+    keys: Array,
+    entries: Int64s,
+    codes: Array,
+) -> Int:
+    """The index of each value among the distinct ones; returns how many there are, 0 if they do not clearly pay.
+
+    ``codes`` int32[slots] takes the indices, ``entries`` int64 the slot where each distinct value was met first. The
+    rest is as in ``dictionary.build_byte_arrays``, whose way of looking up this is: the dictionary takes at most
+    ``max_bytes``, and must have saved a sixteenth after ``probation`` values, each time that they have doubled since,
+    and at the end.
+    ``addresses`` and ``sizes`` int64 are those of ``views`` and then of the buffers. ``INVALID_VIEW`` if a view points
+    outside of them.
+    """
+    bits = np.int64(FIRST_TABLE_BITS)
+    clear(table, bits)
+    keys[2] = np.uint64(0)
+    num_entries = np.int64(0)
+    num_values = np.int64(0)
+    dictionary_bytes = np.int64(0)
+    value_bytes = np.int64(0)
+    for block in range(0, len(codes), 64):
+        valid = valid_slots(validity, bit_offset + block, min(np.int64(64), len(codes) - block))
+        misses = np.uint64(0)
+        word = valid
+        while word != np.uint64(0):
+            bit = count_trailing_zeros(word)
+            word &= word - ONE
+            slot = block + bit
+            length = _length(views, slot)
+            at, left = _locate(views, slot, length, addresses, sizes)
+            if (left < length) | (left < 0):
+                return INVALID_VIEW
+            index = np.uint64(0)
+            same = False
+            if (length <= SHORT) & (left > SHORT):
+                one, two, three = _short_words(at, length)
+                index = np.uint64(table[hash_words(one, two, three) >> np.uint64(64 - bits)])
+                key = np.uint64(KEY_WORDS) * index
+                same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
+            misses |= np.uint64(not same) << np.uint64(bit)
+            codes[slot] = np.int32(index)
+            value_bytes += length
+            num_values += 1
+        if num_entries == 0:
+            misses = valid
+        while misses != np.uint64(0):
+            slot = block + count_trailing_zeros(misses)
+            misses &= misses - ONE
+            length = _length(views, slot)
+            at, left = _locate(views, slot, length, addresses, sizes)
+            one, two, three = _words(at, length, left)
+            place = hash_words(one, two, three) >> np.uint64(64 - bits)
+            while True:
+                index = np.uint64(table[place])
+                key = np.uint64(KEY_WORDS) * index
+                same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
+                if same and length > SHORT:
+                    other, _ = _locate(views, entries[index], length, addresses, sizes)
+                    same = _length(views, entries[index]) == length and _same_bytes(at, other, length)
+                if same or index == np.uint64(0):
+                    break
+                place = following(place, bits)
+            if not same or num_entries == 0:
+                dictionary_bytes += 4 + length
+                if dictionary_bytes > max_bytes:
+                    return np.int64(0)
+                index = np.uint64(num_entries)
+                entries[index] = slot
+                key = np.uint64(KEY_WORDS) * index
+                keys[key] = one
+                keys[key + ONE] = two
+                keys[key + TWO] = three
+                table[place] = np.int32(index)
+                num_entries += 1
+                wanted = grown(bits, num_entries, len(table))
+                if wanted != bits:
+                    bits = wanted
+                    clear(table, bits)
+                    for k in range(num_entries):
+                        key = np.uint64(KEY_WORDS * k)
+                        place = hash_words(keys[key], keys[key + ONE], keys[key + TWO]) >> np.uint64(64 - bits)
+                        while table[place] != 0:
+                            place = following(place, bits)
+                        table[place] = np.int32(k)
+            codes[slot] = np.int32(index)
+        if num_values >= probation or block + 64 >= len(codes):
+            while probation <= num_values:
+                probation *= 2
+            index_bits = 64 - count_leading_zeros(np.uint64(num_entries))
+            if 16 * (8 * dictionary_bytes + num_values * index_bits) > 15 * 8 * (value_bytes + 4 * num_values):
+                return np.int64(0)
+    return num_entries
