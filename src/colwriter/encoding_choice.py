@@ -228,8 +228,11 @@ class _Costs(NamedTuple):
         self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> tuple[float, float]:
         """The bytes of pages, and those that they take in the file, compressed together: real pages are larger."""
+        if self.codec is None:
+            raw = int(np.add.reduce(ends) - np.add.reduce(starts))
+            return raw, raw
         body = np.concatenate([data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
-        return len(body), len(body) if self.codec is None else len(self.codec.compress(body))
+        return len(body), len(self.codec.compress(body))
 
     def candidate(self, encoding: Encoding, raw: float, stored: float, ratio: float, extra: float = 0.0) -> Candidate:
         """``raw`` and ``stored``: bytes before and after compression; ``extra``: nanoseconds a value besides."""

@@ -26,7 +26,7 @@ Int64s = NDArray[np.int64]
 RUNS = 4
 # Values of a sample: one in ``SHARE`` of all, between these limits; eight times as many if they are bits.
 SHARE = 64
-LEAST_VALUES, MOST_VALUES = 1 << 11, 1 << 13
+LEAST_VALUES, MOST_VALUES = 1 << 10, 1 << 12
 MOST_BYTES = 1 << 18
 # Slots of a run, at most, for each value that is wanted: a column of which less has values is not worth the search.
 MOST_SLOTS = 64
