@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 import colwriter as cw
 import naive
-from colwriter import file_writer
+from colwriter import encoding_choice, file_writer
 from colwriter.arena import Arena
+from colwriter.encoding_choice import Choice
 from colwriter.explanation import ColumnExplanation, Explanation
 from colwriter.metadata import Encoding
 from readers import read_arro3, read_duckdb, read_polars, read_pyarrow
@@ -368,12 +369,14 @@ def test_values_that_are_rare_are_found() -> None:
     assert explained(pc.if_else(pa.array(lump), _steps(len(lump)), None)).bytes_written
 
 
-def test_dictionary_that_overflows_is_followed_by_what_was_chosen() -> None:
+def test_dictionary_that_overflows_is_followed_by_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dictionary of the first values, and DELTA_BINARY_PACKED for the rest, which rise."""
+    choice = Choice((), Encoding.RLE_DICTIONARY, Encoding.DELTA_BINARY_PACKED, "so be it", ROWS)
+    monkeypatch.setattr(encoding_choice, "choose", lambda *_: choice)
     array = pa.concat_arrays([pa.array(rng().integers(0, 50, 4 * ROWS) ** 9), _steps(ROWS)])
     column = explained(array, compression="none", dictionary_pagesize_limit=4000)
-    if column.encodings[0] is Encoding.RLE_DICTIONARY:
-        assert column.encodings[1:] in ((), (Encoding.DELTA_BINARY_PACKED,), (Encoding.PLAIN,))
+    assert column.encodings == (Encoding.RLE_DICTIONARY, Encoding.DELTA_BINARY_PACKED)
+    assert column.reason == "balanced: so be it"
 
 
 def test_dictionaries_of_arrow_are_readable() -> None:
