@@ -83,7 +83,7 @@ def demo(
     raise typer.Exit(0 if equal else 1)
 
 
-_NOT_OPTIONS = ("source", "output", "input_format", "progress")
+_NOT_OPTIONS = ("source", "output", "input_format", "progress", "explain")
 
 
 @app.command()
@@ -113,7 +113,13 @@ def write(
     size_statistics_level: Annotated[
         list[str] | None, _each("None, ColumnChunk or PageAndColumnChunk (default).", "LEVEL")
     ] = None,
-    column_encoding: Annotated[list[str] | None, _each("Encoding instead of a dictionary.", "ENCODING")] = None,
+    column_encoding: Annotated[
+        list[str] | None, _each("Encoding instead of a dictionary, or auto to choose from the data.", "ENCODING")
+    ] = None,
+    encoding_goal: Annotated[
+        list[str] | None, _each("What auto chooses for: size, balanced (default) or speed.", "GOAL")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the encodings of each column, and why.")] = False,
 ) -> None:
     """Write CSV, JSON lines, Arrow or Parquet as Parquet.
 
@@ -132,6 +138,8 @@ def write(
             raise InvalidOptionError(f"{output}: the output is the input")
         with open_source(source, input_format) as batches, display.progress("writing", progress) as update:
             written = convert(batches, output, options, lambda done: update(done, batches.total, ""))
+        if explain:
+            display.show_explanation(written.explanation)
         display.show_written(written)
 
 
