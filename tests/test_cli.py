@@ -437,6 +437,14 @@ def test_inspect_adds_up_row_groups(output: Path) -> None:
     assert "1 value 100 100.0% ████████████████████" in one
 
 
+def test_inspect_shows_how_many_values_are_distinct(output: Path) -> None:
+    cw.write_table(pa.table({"c": [1, 2, 3, 1] * 500}), output)
+    lines = [line.strip() for line in _run("inspect", output).stdout.splitlines()]
+    assert "distinct_count: 3" in lines
+    document = json.loads(_run("inspect", output, "--json").stdout)
+    assert document["row_groups"][0]["columns"][0]["meta_data"]["statistics"]["distinct_count"] == 3
+
+
 def test_inspect_shows_pages(output: Path) -> None:
     cw.write_table(FLAT, output, max_rows_per_page=400, use_dictionary=False, compression="none")
     text = _run("inspect", output, "--pages", "--column", "name").stdout

@@ -151,6 +151,8 @@ def encode_column_chunk(
 
     ``first_row``: the row of the file that the leaf starts with, for options that name rows.
     """
+    # Entries of a dictionary that is the caller's may be equal.
+    distinct = leaf.dictionary is None
     if leaf.views is not None:
         leaf = without_views(leaf, options.dictionary_pagesize_limit if column.use_dictionary else 0, arena)
     writer = _ChunkWriter(leaf, options, column, arena, threads, first_row)
@@ -174,8 +176,12 @@ def encode_column_chunk(
     level = column.size_statistics_level
     histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
     statistics = index = None
+    null_count = pages.total(1) - pages.total(3)
+    distinct_count = None
+    if distinct and dictionary is not None and segments[-1].values.encoding is Encoding.RLE_DICTIONARY:
+        distinct_count = dictionary_encoding.distinct_count(dictionary, leaf.descriptor.leaf)
     if column.write_statistics:
-        statistics = Statistics(null_count=pages.total(1) - pages.total(3))
+        statistics = chunk_statistics(null_count, distinct_count)
     if column.write_statistics and leaf.descriptor.leaf.order is not Order.UNDEFINED:
         limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
         extremes = _concatenate([segment.values.extremes for segment in segments])
@@ -184,7 +190,7 @@ def encode_column_chunk(
         if leaf.descriptor.leaf.order is Order.FLOAT:
             nan_counts = _concatenate([segment.values.nan_counts for segment in segments])
             nan_count = int(nan_counts.sum())
-        statistics = chunk_statistics(pages.total(1) - pages.total(3), bounds.least, bounds.greatest, nan_count)
+        statistics = chunk_statistics(null_count, distinct_count, bounds.least, bounds.greatest, nan_count)
         if column.write_page_index:
             per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
             index = column_index(pages, bounds, per_page, nan_counts, arena)
