@@ -559,6 +559,8 @@ class TestRefused:
             ({"data_page_size": 0}, "data_page_size: .*at least 1.*0"),
             ({"max_rows_per_page": -1}, "max_rows_per_page"),
             ({"max_values_per_page": 0}, "max_values_per_page: .*at least 1.*0"),
+            ({"float_column_order": "total"}, "float_column_order: .*IEEE_754_TOTAL_ORDER.*'total'"),
+            ({"float_column_order": None}, "float_column_order: .*None"),
             ({"page_boundaries": 5}, "^page_boundaries: expected rows of the file.*found 5"),
             ({"page_boundaries": {"a": [0, 10, 10]}}, "^a: page_boundaries: .*found 10 after 10"),
             ({"page_boundaries": {"a": [3, 2]}}, "^a: page_boundaries: .*found 2 after 3"),

@@ -32,6 +32,7 @@ SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
 KEPT_PLANS = 16
 KEPT_FIELDS = 2048
 TYPE_ORDER = ColumnOrder(TYPE_ORDER=Empty())
+TOTAL_ORDER = ColumnOrder(IEEE_754_TOTAL_ORDER=Empty())
 
 
 class TopField(NamedTuple):
@@ -110,7 +111,7 @@ def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
     if options.store_schema:
         key_values[ARROW_SCHEMA_KEY] = base64.b64encode(readable_schema(schema).serialize()).decode()
     fields = tuple(_top_field(field, parquet, parquet.leaves(i), columns) for i, field in enumerate(stored))
-    orders = (TYPE_ORDER,) * len(columns)
+    orders = tuple(TOTAL_ORDER if column.leaf.total_order else TYPE_ORDER for column in parquet.columns)
     return FilePlan(options, stored, parquet, fields, key_values, orders)
 
 

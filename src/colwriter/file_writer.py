@@ -77,7 +77,8 @@ class ParquetWriter:
     ``page_boundaries``: rows of the file, counted from 0, at which a page starts, whatever the limits of pages; rising
     integers (a list or an array), for all columns or a dict by dotted path. ``max_values_per_page`` limits the values
     of a page as its header counts them, nulls and empty lists too.
-    ``metadata_collector``: a list that the footer is added to once the file is complete.
+    ``float_column_order``: ``"TYPE_ORDER"``, or ``"IEEE_754_TOTAL_ORDER"`` for bounds of floating-point columns in that
+    order. ``metadata_collector``: a list that the footer is added to once the file is complete.
     ``statistics_truncate_length`` and ``column_index_truncate_length`` are the bytes that bounds of byte arrays are
     shortened to, None for whole ones; ``max_row_group_bytes`` and ``max_row_group_decoded_bytes`` end row groups as
     ``write_table`` says. Raises ``InvalidOptionError``, or ``UnsupportedTypeError`` for a column that cannot be

@@ -354,6 +354,7 @@ def _read_keywords(
     store_decimal_as_integer: object = False,
     write_time_adjusted_to_utc: object = False,
     bloom_filter_options: object = None,
+    float_column_order: object = "TYPE_ORDER",
     **others: object,
 ) -> WriterOptions:
     """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
@@ -388,6 +389,7 @@ def _read_keywords(
             else parse_bool("use_deprecated_int96_timestamps", use_deprecated_int96_timestamps),
             store_decimal_as_integer=parse_bool("store_decimal_as_integer", store_decimal_as_integer),
             write_time_adjusted_to_utc=parse_bool("write_time_adjusted_to_utc", write_time_adjusted_to_utc),
+            float_total_order=_parse_float_order(float_column_order),
         ),
         flavor=_one_of("flavor", flavor, (None, "spark")),
         max_threads=_positive("max_threads", max_threads, available_threads(), 1 << 10)
@@ -409,6 +411,12 @@ def _read_keywords(
         _bloom_filter=_read_bloom_filters(bloom_filter_options),
         _page_boundaries=_read_boundaries(page_boundaries),
     )
+
+
+def _parse_float_order(value: object) -> bool:
+    if isinstance(value, str) and value.upper() in ("TYPE_ORDER", "IEEE_754_TOTAL_ORDER"):
+        return value.upper() == "IEEE_754_TOTAL_ORDER"
+    raise InvalidOptionError(f"float_column_order: expected 'TYPE_ORDER' or 'IEEE_754_TOTAL_ORDER', found {value!r}")
 
 
 def _read_boundaries(value: object) -> PerColumn[NDArray[np.int64] | None]:
