@@ -285,6 +285,8 @@ def writer_options() -> st.SearchStrategy[dict[str, Any]]:
             "data_page_version": st.sampled_from(["1.0", "2.0"]),
             "data_page_size": st.sampled_from([1, 40, 2**20]),
             "max_rows_per_page": st.sampled_from([1, 3, 20_000]),
+            "max_values_per_page": st.sampled_from([1, 5, None]),
+            "page_boundaries": st.one_of(st.none(), st.lists(st.integers(0, 60), unique=True).map(sorted)),
             "dictionary_pagesize_limit": st.sampled_from([1, 40, 2**20]),
             "row_group_size": st.sampled_from([1, 7, 2**20]),
             "compression": st.sampled_from(["none", "snappy", "lz4", "zstd"]),

@@ -17,12 +17,14 @@ import pyarrow.csv as pc
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 import colwriter as cw
 from colwriter.cli import app
 from colwriter.conversion import Source, convert, open_source
 from colwriter.metadata import Encoding, PageHeader, PageType
+from colwriter.options import _read_keywords
 from colwriter.thrift import decode
 
 FLAT = pa.table({"id": range(1000), "name": [f"n{i % 10}" for i in range(1000)]})
@@ -226,6 +228,100 @@ def test_options_that_end_pages_and_dictionaries(flat: Path, output: Path) -> No
     assert encodings("--no-use-dictionary", "--data-page-size", 1000) == [Encoding.PLAIN]
     _, offset_index = cw.read_page_index(output, 0, 0)
     assert len(offset_index.page_locations) == 9
+
+
+# Options of write_table that the command line does not have, and why.
+NOT_ON_THE_COMMAND_LINE = {
+    "sorting_columns": "says that rows are in an order, which the command does not put them into",
+    "use_byte_stream_split": "column_encoding says it for the columns that have such a type",
+    "use_threads": "max_threads 1 says it",
+    "write_batch_size": "has no effect",
+}
+
+
+def test_every_option_is_on_the_command_line() -> None:
+    help_text = " ".join(_run("write", "--help").stdout.split())
+    known = set(_read_keywords.__kwdefaults__ or {})
+    missing = {name for name in known if f"--{name.replace('_', '-')} " not in help_text}
+    assert missing == NOT_ON_THE_COMMAND_LINE.keys()
+    flags = {parameter.name for parameter in get_command(app).commands["write"].params} - {"help"}
+    assert flags - known == {"source", "output", "input_format", "progress", "explain"}
+
+
+def test_options_of_types(tmp_path: Path, output: Path) -> None:
+    table = pa.table(
+        {
+            "at": pa.array([1_500_000_000], pa.timestamp("ns")),
+            "time": pa.array([1], pa.time32("ms")),
+            "price": pa.array(["1.50"]).cast(pa.decimal128(9, 2)),
+            "a b": [[1]],
+        }
+    )
+    source = tmp_path / "types.arrow"
+    _as_arrow_file(table, source)
+
+    def columns(*options: str) -> dict[str, Any]:
+        result = _run("write", source, output, *options)
+        assert result.exit_code == 0, result.output
+        schema = pq.read_metadata(output).schema
+        return {schema.column(k).path: schema.column(k) for k in range(len(schema))}
+
+    found = columns("--store-decimal-as-integer", "--no-use-compliant-nested-type", "--no-store-schema")
+    assert list(found) == ["at", "time", "price", "a b.list.item"]
+    assert found["price"].physical_type == "INT32"
+    assert b"ARROW:schema" not in (pq.read_metadata(output).metadata or {})
+    assert "microseconds" in str(columns("--version", "2.4")["at"].logical_type)
+    assert "milliseconds" in str(columns("--coerce-timestamps", "ms")["at"].logical_type)
+    assert "isAdjustedToUTC=true" in str(columns("--write-time-adjusted-to-utc")["time"].logical_type)
+    assert columns("--use-deprecated-int96-timestamps")["at"].physical_type == "INT96"
+    found = columns("--flavor", "spark")
+    assert (list(found)[3], found["at"].physical_type) == ("a_b.list.element", "INT96")
+    options = ["--coerce-timestamps", "ms", "--allow-truncated-timestamps"]
+    assert columns(*options)["at"].physical_type == "INT64"
+
+
+def test_boundaries_of_pages_and_row_groups(flat: Path, output: Path) -> None:
+    def pages(*options: object) -> list[list[int]]:
+        assert _run("write", flat, output, *options).exit_code == 0
+        indexes = [cw.read_page_index(output, 0, name)[1] for name in ("id", "name")]
+        return [[place.first_row_index for place in index.page_locations] for index in indexes]
+
+    assert pages("--page-boundaries", "10,500") == [[0, 10, 500]] * 2
+    assert pages("--page-boundaries", "id=7", "--page-boundaries", "1,2") == [[0, 7], [0, 1, 2]]
+    assert pages("--max-values-per-page", 400) == [[0, 400, 800]] * 2
+    assert pages("--max-row-group-decoded-bytes", 6000) == [[0]] * 2
+    assert len(cw.read_metadata(output).row_groups) > 2
+    assert pages("--max-row-group-bytes", 3000, "--row-group-size", 100, "--max-threads", 1) == [[0]] * 2
+    line = _fails(2, "write", flat, output, "--page-boundaries", "name=3,x")
+    assert line == "page_boundaries: expected an integer, found 'x'"
+    line = _fails(2, "write", flat, output, "--page-boundaries", "name=3,2")
+    assert line.startswith("name: page_boundaries: expected rows of the file")
+
+
+def test_bloom_filters(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "t.arrow"
+    _as_arrow_file(pa.table({"id": range(99), "name": ["x"] * 99, "ok": [True] * 99}), source)
+
+    def filters(*options: object) -> list[bool]:
+        result = _run("write", source, output, *options)
+        assert result.exit_code == 0, result.output
+        return [column.bloom_filter_offset is not None for column in _columns(output)]
+
+    assert filters("--bloom-filter-options", 0.01) == [True, True, False]
+    assert filters("--bloom-filter-options", "name=0.01") == [False, True, False]
+    assert filters("--bloom-filter-options", "name=0.01", "--bloom-filter-options", "0.1") == [True, True, False]
+    for wrong in ("often", "name=2"):
+        assert "bloom_filter_options" in _fails(2, "write", source, output, "--bloom-filter-options", wrong)
+
+
+def test_lengths_and_order_of_bounds(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "t.arrow"
+    _as_arrow_file(pa.table({"s": ["abcdef"], "f": [0.0]}), source)
+    options = ["--statistics-truncate-length", 2, "--column-index-truncate-length", 3]
+    assert _run("write", source, output, *options, "--float-column-order", "ieee_754_total_order").exit_code == 0
+    text, number = (column.statistics for column in _columns(output))
+    assert (text.min_value, number.min_value) == (b"ab", bytes(8))
+    assert cw.read_page_index(output)[0].min_values == (b"abc",)
 
 
 def test_no_page_index(flat: Path, output: Path) -> None:
@@ -468,6 +564,14 @@ def test_inspect_adds_up_row_groups(output: Path) -> None:
     one = [" ".join(line.split()) for line in _run("inspect", output, "--row-group", 3).stdout.splitlines()]
     assert "min_value: 900" in one
     assert "1 value 100 100.0% ████████████████████" in one
+
+
+def test_inspect_shows_how_many_values_are_distinct(output: Path) -> None:
+    cw.write_table(pa.table({"c": [1, 2, 3, 1] * 500}), output)
+    lines = [line.strip() for line in _run("inspect", output).stdout.splitlines()]
+    assert "distinct_count: 3" in lines
+    document = json.loads(_run("inspect", output, "--json").stdout)
+    assert document["row_groups"][0]["columns"][0]["meta_data"]["statistics"]["distinct_count"] == 3
 
 
 def test_inspect_shows_pages(output: Path) -> None:

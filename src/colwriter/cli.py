@@ -102,14 +102,27 @@ def write(
     ] = None,
     compression_level: Annotated[list[str] | None, _each("Level of the codec.", "LEVEL")] = None,
     row_group_size: Annotated[int | None, _option("Most rows of a row group; 1048576 by default.")] = None,
+    max_row_group_bytes: Annotated[int | None, _option("About how many bytes a row group has at most.")] = None,
+    max_row_group_decoded_bytes: Annotated[int | None, _option("Most bytes of a row group in Arrow buffers.")] = None,
     data_page_size: Annotated[int | None, _option("Bytes at which a page ends; 1048576 by default.")] = None,
     data_page_version: Annotated[str | None, _option("1.0 (default) or 2.0.")] = None,
     max_rows_per_page: Annotated[int | None, _option("Most rows of a page; 20000 by default.")] = None,
+    max_values_per_page: Annotated[int | None, _option("Most values of a page, null ones too.")] = None,
+    page_boundaries: Annotated[
+        list[str] | None, _each("Rows of the file at which pages start, with commas between them.", "ROWS")
+    ] = None,
     use_dictionary: Annotated[bool | None, _option("Encode with dictionaries where they pay; yes by default.")] = None,
     dictionary_pagesize_limit: Annotated[int | None, _option("Most bytes of a dictionary; 1048576 by default.")] = None,
     write_page_index: Annotated[bool | None, _option("Write the page index; yes by default.")] = None,
     write_page_checksum: Annotated[bool | None, _option("Write a CRC-32 of each page; no by default.")] = None,
     write_statistics: Annotated[bool | None, _option("Write bounds and null counts; yes by default.")] = None,
+    statistics_truncate_length: Annotated[
+        int | None, _option("Most bytes of a bound of texts and binaries in statistics; 64 by default.")
+    ] = None,
+    column_index_truncate_length: Annotated[int | None, _option("The same in the page index.")] = None,
+    float_column_order: Annotated[
+        str | None, _option("Order of floats for bounds: type_order (default) or ieee_754_total_order.")
+    ] = None,
     size_statistics_level: Annotated[
         list[str] | None, _each("None, ColumnChunk or PageAndColumnChunk (default).", "LEVEL")
     ] = None,
@@ -119,6 +132,23 @@ def write(
     encoding_goal: Annotated[
         list[str] | None, _each("What auto chooses for: size, balanced (default) or speed.", "GOAL")
     ] = None,
+    bloom_filter_options: Annotated[
+        list[str] | None, _each("Bloom filters that find so many of the absent values, such as 0.01.", "FPP")
+    ] = None,
+    version: Annotated[str | None, _option("Format version: 1.0, 2.4 or 2.6 (default).")] = None,
+    flavor: Annotated[str | None, _option("spark, for names and timestamps that it reads.")] = None,
+    coerce_timestamps: Annotated[str | None, _option("Unit that timestamps get: ms or us.")] = None,
+    allow_truncated_timestamps: Annotated[
+        bool | None, _option("Whether a coarser unit may cut what it cannot hold; no by default.")
+    ] = None,
+    use_deprecated_int96_timestamps: Annotated[bool | None, _option("Write timestamps as INT96.")] = None,
+    write_time_adjusted_to_utc: Annotated[bool | None, _option("Say that times of day are UTC.")] = None,
+    store_decimal_as_integer: Annotated[bool | None, _option("Store decimals of 1 to 18 digits as integers.")] = None,
+    store_schema: Annotated[bool | None, _option("Store the Arrow schema; yes by default.")] = None,
+    use_compliant_nested_type: Annotated[
+        bool | None, _option("Call the elements of lists element, or as Arrow does; yes by default.")
+    ] = None,
+    max_threads: Annotated[int | None, _option("Most threads; one a core by default.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show the encodings of each column, and why.")] = False,
 ) -> None:
     """Write CSV, JSON lines, Arrow or Parquet as Parquet.

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from colwriter import bloom, thrift
+from colwriter import bloom, kernels, thrift
 from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
+from colwriter.buffers import frozen
 from colwriter.compression import make_compression
 from colwriter.encodings import byte_stream_split, delta, plain
 from colwriter.encodings import dictionary as dictionary_encoding
@@ -46,6 +47,7 @@ from colwriter.pages import (
     Pages,
     count_levels,
     encode_levels,
+    hybrid_overhead,
     paginate,
     value_lead,
 )
@@ -143,12 +145,17 @@ def check_encoding(descriptor: ColumnDescriptor, column: ColumnOptions) -> None:
 
 
 def encode_column_chunk(
-    leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, arena: Arena, threads: int = 1
+    leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, arena: Arena, threads: int = 1, first_row: int = 0
 ) -> EncodedChunk:
-    """Encode a leaf: dictionary pages first, if a dictionary pays, then those of the column's encoding for the rest."""
+    """Encode a leaf: dictionary pages first, if a dictionary pays, then those of the column's encoding for the rest.
+
+    ``first_row``: the row of the file that the leaf starts with, for options that name rows.
+    """
+    # Entries of a dictionary that is the caller's may be equal.
+    distinct = leaf.dictionary is None
     if leaf.views is not None:
         leaf = without_views(leaf, options.dictionary_pagesize_limit if column.use_dictionary else 0, arena)
-    writer = _ChunkWriter(leaf, options, column, arena, threads)
+    writer = _ChunkWriter(leaf, options, column, arena, threads, first_row)
     dictionary, segments = writer.segments()
     framed = writer.frame(segments)
     pages = _join([segment.pages for segment in segments])
@@ -169,8 +176,12 @@ def encode_column_chunk(
     level = column.size_statistics_level
     histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
     statistics = index = None
+    null_count = pages.total(1) - pages.total(3)
+    distinct_count = None
+    if distinct and dictionary is not None and segments[-1].values.encoding is Encoding.RLE_DICTIONARY:
+        distinct_count = dictionary_encoding.distinct_count(dictionary, leaf.descriptor.leaf)
     if column.write_statistics:
-        statistics = Statistics(null_count=pages.total(1) - pages.total(3))
+        statistics = chunk_statistics(null_count, distinct_count)
     if column.write_statistics and leaf.descriptor.leaf.order is not Order.UNDEFINED:
         limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
         extremes = _concatenate([segment.values.extremes for segment in segments])
@@ -179,7 +190,7 @@ def encode_column_chunk(
         if leaf.descriptor.leaf.order is Order.FLOAT:
             nan_counts = _concatenate([segment.values.nan_counts for segment in segments])
             nan_count = int(nan_counts.sum())
-        statistics = chunk_statistics(pages.total(1) - pages.total(3), bounds.least, bounds.greatest, nan_count)
+        statistics = chunk_statistics(null_count, distinct_count, bounds.least, bounds.greatest, nan_count)
         if column.write_page_index:
             per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
             index = column_index(pages, bounds, per_page, nan_counts, arena)
@@ -209,10 +220,17 @@ class _ChunkWriter:
     column: ColumnOptions
     arena: Arena
     threads: int
+    first_row: int
 
     @property
     def limits(self) -> PageLimits:
-        return PageLimits(self.options.max_rows_per_page, self.options.data_page_size)
+        options = self.options
+        limits = PageLimits(options.max_rows_per_page, options.max_values_per_page, options.data_page_size)
+        boundaries = self.column.page_boundaries
+        if boundaries is None:
+            return limits
+        first, end = np.searchsorted(boundaries, [self.first_row, self.first_row + self.leaf.num_rows])
+        return limits._replace(boundaries=frozen(boundaries[first:end] - self.first_row))
 
     @property
     def format(self) -> PageFormat:
@@ -236,8 +254,9 @@ class _ChunkWriter:
         done = segments[-1].pages if segments else None
         if done is None or done.rows[-1] < leaf.num_rows:
             variable = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
-            # Other encodings are taken to need what PLAIN does; but for headers, none needs more.
-            pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done)
+            # Other encodings are taken to need what PLAIN does; but for headers and filled-up blocks, none needs more.
+            overhead = kernels.framing.LENGTH_PREFIX + hybrid_overhead(1) if self.column.encoding is Encoding.RLE else 0
+            pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done, overhead=overhead)
             bits = plain.value_bits(leaf) + (8 * AVERAGE_LENGTH if variable else 0)
             segments += self.encode(pages, self.parts(pages, bits), ENCODERS[self.column.encoding][0], leaf)
         return dictionary, segments
@@ -246,7 +265,8 @@ class _ChunkWriter:
         """The pages whose values are all in the dictionary; none if it does not pay."""
         leaf = self.leaf
         bits = dictionary_encoding.index_bits(dictionary)
-        pages = paginate(leaf, self.limits, bits, False, stop_value=dictionary.num_values)
+        overhead = 1 + hybrid_overhead(bits)  # the first byte is the width
+        pages = paginate(leaf, self.limits, bits, False, None, dictionary.num_values, overhead)
         if len(pages) == 0:
             return []
         segments = self.encode(pages, self.parts(pages, bits), dictionary_encoding.encode, leaf, dictionary)

@@ -30,6 +30,8 @@ PER_COLUMN: dict[str, Any] = {
     "size_statistics_level": "PageAndColumnChunk",
     "column_encoding": None,
     "encoding_goal": "balanced",
+    "page_boundaries": None,
+    "bloom_filter_options": None,
 }
 # The types of CSV and JSON are inferred from the first block.
 _BLOCK_SIZE = 1 << 22
@@ -211,7 +213,9 @@ def writer_options(given: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any
     options = dict(given)
     for name, default in PER_COLUMN.items():
         if name in given:
-            options[name] = _per_column(name, given[name], default, schema.names)
+            # There are no Bloom filters of booleans.
+            fields = [f for f in schema if name != "bloom_filter_options" or not pa.types.is_boolean(f.type)]
+            options[name] = _per_column(name, given[name], default, [field.name for field in fields])
     encoding = options.get("column_encoding")
     if encoding is not None and "use_dictionary" not in given:
         by_name = encoding if isinstance(encoding, dict) else dict.fromkeys(schema.names, encoding)
@@ -228,7 +232,7 @@ def _encoding_of(path: str, by_name: Mapping[str, str]) -> str:
 
 
 def _per_column(option: str, texts: Sequence[str], default: Any, columns: Sequence[str]) -> Any:
-    parse = _parse_int if option == "compression_level" else lambda option, text: text
+    parse = _PARSERS.get(option, _as_it_is)
     by_column: dict[str, Any] = {}
     for text in texts:
         column, equals, value = text.rpartition("=")
@@ -236,7 +240,7 @@ def _per_column(option: str, texts: Sequence[str], default: Any, columns: Sequen
             by_column[column] = parse(option, value)
         else:
             default = parse(option, value)
-    if not by_column:
+    if not by_column and not isinstance(default, dict):
         return default
     # The name of a whole column is the shortest that its leaves have, so that any other name goes before it.
     others = {} if default is None else dict.fromkeys(columns, default)
@@ -248,3 +252,26 @@ def _parse_int(option: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise InvalidOptionError(f"{option}: expected an integer, found {text!r}") from None
+
+
+def _parse_rows(option: str, text: str) -> list[int]:
+    return [_parse_int(option, row) for row in text.split(",")]
+
+
+def _parse_fpp(option: str, text: str) -> dict[str, float]:
+    try:
+        return {"fpp": float(text)}
+    except ValueError:
+        raise InvalidOptionError(f"{option}: expected a number above 0 and below 1, found {text!r}") from None
+
+
+def _as_it_is(option: str, text: str) -> Any:
+    return text
+
+
+# What the texts of an option say, where they are no values yet.
+_PARSERS: dict[str, Callable[[str, str], Any]] = {
+    "compression_level": _parse_int,
+    "page_boundaries": _parse_rows,
+    "bloom_filter_options": _parse_fpp,
+}

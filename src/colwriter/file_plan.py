@@ -32,6 +32,7 @@ SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
 KEPT_PLANS = 16
 KEPT_FIELDS = 2048
 TYPE_ORDER = ColumnOrder(TYPE_ORDER=Empty())
+TOTAL_ORDER = ColumnOrder(IEEE_754_TOTAL_ORDER=Empty())
 
 
 class TopField(NamedTuple):
@@ -113,7 +114,7 @@ def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
         _top_field(field, given, parquet, parquet.leaves(i), columns)
         for i, (field, given) in enumerate(zip(stored, schema.types, strict=True))
     )
-    orders = (TYPE_ORDER,) * len(columns)
+    orders = tuple(TOTAL_ORDER if column.leaf.total_order else TYPE_ORDER for column in parquet.columns)
     return FilePlan(options, stored, parquet, fields, key_values, orders)
 
 

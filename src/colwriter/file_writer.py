@@ -76,7 +76,11 @@ class ParquetWriter:
     and meanings of ``pyarrow.parquet.write_table``; ``size_statistics_level`` is ``"None"``, ``"ColumnChunk"`` or
     ``"PageAndColumnChunk"``, one for all columns or a dict by dotted path; ``bloom_filter_options`` without ``ndv``
     makes filters as large as the data need, and True instead of a dict makes one for every column.
-    ``metadata_collector``: a list that the footer is added to once the file is complete.
+    ``page_boundaries``: rows of the file, counted from 0, at which a page starts, whatever the limits of pages; rising
+    integers (a list or an array), for all columns or a dict by dotted path. ``max_values_per_page`` limits the values
+    of a page as its header counts them, nulls and empty lists too.
+    ``float_column_order``: ``"TYPE_ORDER"``, or ``"IEEE_754_TOTAL_ORDER"`` for bounds of floating-point columns in that
+    order. ``metadata_collector``: a list that the footer is added to once the file is complete.
     ``statistics_truncate_length`` and ``column_index_truncate_length`` are the bytes that bounds of byte arrays are
     shortened to, None for whole ones; ``max_row_group_bytes`` and ``max_row_group_decoded_bytes`` end row groups as
     ``write_table`` says. Raises ``InvalidOptionError``, or ``UnsupportedTypeError`` for a column that cannot be
@@ -111,6 +115,7 @@ class ParquetWriter:
         self._row_groups_elsewhere: list[RowGroup] = []
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self._pending_bytes = 0
+        self._written_rows = 0
         encoded, decoded = self._options.max_row_group_bytes, self._options.max_row_group_decoded_bytes
         self._limits = None if encoded == decoded == UNLIMITED else ByteLimits(encoded, decoded, self._plan.stored)
         self._places: list[IndexPlaces] | None = None
@@ -328,6 +333,7 @@ class ParquetWriter:
         sizes = [min(size, table.num_rows - start) for start in range(0, table.num_rows, size)]
         threads = self._options.max_threads if min(size, table.num_rows) >= THREADED_ROWS else 1
         count = len(sizes) * width
+        written = self._written_rows
         # A column that is alone has threads of its own.
         helpers = threads if count == 1 else 1
         costs = [column.nbytes // len(sizes) for column in columns] if threads > 1 and count > 1 else []
@@ -350,12 +356,13 @@ class ParquetWriter:
                         return next(islice(leaves(ordinal - first, i, arena), k, None))
 
                     column = self._choices.applied(leaf, column, first + group, leaf_of, arena)
-                chunks.append(encode_column_chunk(leaf, self._options, column, arena, helpers))
+                chunks.append(encode_column_chunk(leaf, self._options, column, arena, helpers, written + group * size))
             return chunks
 
         encoded = in_order(encode, count, threads, lambda number: costs[number % width], sum(costs) + EARLY_BYTES)
         for num_rows in sizes:
             self._row_groups.append(_write_row_group(sink, islice(encoded, width), num_rows))
+            self._written_rows += num_rows
         for _ in encoded:  # there is no more, and it is done with the arena of the last
             pass
 

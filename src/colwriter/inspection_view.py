@@ -106,7 +106,7 @@ def _value_encodings(metadata: Document) -> list[str | int]:
 
 
 def _column(column: Document, chunks: Sequence[Document]) -> RenderableType:
-    """What the footer knows of one column: bounds of a single chunk, and histograms summed over all chunks."""
+    """What the footer knows of one column: statistics of a single chunk, and histograms summed over all chunks."""
     metadata = [chunk["meta_data"] or {} for chunk in chunks]
     table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
     alignment: list[JustifyMethod] = ["right", "left", "right", "right", "left"]
@@ -120,7 +120,7 @@ def _column(column: Document, chunks: Sequence[Document]) -> RenderableType:
             _add_histogram(table, f"{name}_histogram", column[f"{name}s"], counts)
     codecs = dict.fromkeys(str(found["codec"]) for found in metadata if found)
     encodings = dict.fromkeys(str(encoding) for found in metadata if found for encoding in _value_encodings(found))
-    lines = [f"{column['type']}, codec {', '.join(codecs)}, encodings {', '.join(encodings)}", *_bounds(metadata)]
+    lines = [f"{column['type']}, codec {', '.join(codecs)}, encodings {', '.join(encodings)}", *_statistics(metadata)]
     value_bytes = _sum([found and found["unencoded_byte_array_data_bytes"] for found in sizes])
     if value_bytes is not None:
         lines.append(f"unencoded_byte_array_data_bytes: {value_bytes:,}")
@@ -143,7 +143,7 @@ def _add_histogram(table: Table, title: str, names: Sequence[str], counts: Seque
         table.add_row(f"{level}", printable(name), count(number), f"{share:.1%}", bar)
 
 
-def _bounds(metadata: Sequence[Document]) -> Iterator[str]:
+def _statistics(metadata: Sequence[Document]) -> Iterator[str]:
     if len(metadata) != 1 or not metadata[0].get("statistics"):
         return
     statistics = metadata[0]["statistics"]
@@ -153,6 +153,8 @@ def _bounds(metadata: Sequence[Document]) -> Iterator[str]:
             yield f"{name}: {_shown(statistics[name], 80)}{shortened}"
         elif statistics[old_name] is not None:
             yield f"{old_name}: {_shown(statistics[old_name], 80)}"
+    if statistics["distinct_count"] is not None:
+        yield f"distinct_count: {statistics['distinct_count']:,}"
 
 
 def _absent(chunks: Sequence[Document]) -> list[str]:

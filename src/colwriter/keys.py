@@ -16,7 +16,7 @@ from colwriter.buffers import EMPTY, frozen
 from colwriter.leaf_types import LeafType, Order
 from colwriter.metadata import Type
 
-__all__ = ["find_float_extremes", "integer_keys", "stored_bounds"]
+__all__ = ["INFINITY", "find_float_extremes", "find_nan_extremes", "integer_keys", "stored_bounds"]
 
 Int64s = NDArray[np.int64]
 _HIGHEST_BIT = np.int64(-(1 << 63))
@@ -29,7 +29,8 @@ _STORED: dict[Type, str] = {
     Type.DOUBLE: "<i8",
     Type.FIXED_LEN_BYTE_ARRAY: "<i2",
 }
-_INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
+# Bits of the infinity of so many bytes; above them, but for the sign, are those of NaN.
+INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 
 
 def integer_keys(values: NDArray[Any], order: Order) -> NDArray[Any]:
@@ -73,17 +74,30 @@ def find_float_extremes(
     A page is the valid slots from its start to its end. One that holds nothing but NaN has a least key above the
     greatest.
     """
-    infinity = _INFINITY[bits.itemsize]
+    infinity = INFINITY[bits.itemsize]
     kernels.fixed_bytes.min_max_floats(
         bits, validity, bit_offset, starts, ends, infinity, extremes[0], extremes[1], nan_counts
     )
 
 
-def stored_bounds(extremes: Int64s, leaf: LeafType) -> NDArray[Any]:
-    """Bounds int64[2, pages], minima and maxima as keys, in the form in which they are stored.
+def find_nan_extremes(
+    bits: NDArray[Any], validity: NDArray[np.uint8], bit_offset: int, starts: Int64s, ends: Int64s
+) -> Int64s:
+    """The least and the greatest key of pages that hold NaN alone, as int64[2, pages]; else as ``find_float_extremes``.
 
-    A zero of a FLOAT, DOUBLE or FLOAT16 becomes -0 as a minimum and +0 as a maximum (parquet.thrift, ``ColumnOrder``).
+    In the total order of IEEE 754 they have keys as all numbers have.
     """
+    extremes = np.empty((2, len(starts)), np.int64)
+    largest = (1 << (8 * bits.itemsize - 1)) - 1
+    unused = np.empty(len(starts), np.int64)
+    kernels.fixed_bytes.min_max_floats(
+        bits, validity, bit_offset, starts, ends, largest, extremes[0], extremes[1], unused
+    )
+    return extremes
+
+
+def stored_bounds(extremes: Int64s, leaf: LeafType) -> NDArray[Any]:
+    """Bounds int64[2, pages], minima and maxima as keys, in the form in which they are stored."""
     dtype = np.dtype(_STORED[leaf.physical_type])
     if leaf.order is Order.UNSIGNED and dtype.itemsize == 8:
         extremes = extremes ^ _HIGHEST_BIT

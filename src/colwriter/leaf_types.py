@@ -6,7 +6,7 @@ Rules: LogicalTypes.md and, where that leaves a choice, what parquet-cpp writes,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -65,7 +65,10 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class LeafType:
-    """A leaf of the schema as the format sees it. ``type_length``: bytes of FIXED_LEN_BYTE_ARRAY and INT96."""
+    """A leaf of the schema as the format sees it. ``type_length``: bytes of FIXED_LEN_BYTE_ARRAY and INT96.
+
+    ``total_order``: floating-point numbers have the bounds of IEEE_754_TOTAL_ORDER, not those of TYPE_ORDER.
+    """
 
     physical_type: Type
     storage: Storage
@@ -76,6 +79,7 @@ class LeafType:
     logical_type: LogicalType | None = None
     scale: int | None = None
     precision: int | None = None
+    total_order: bool = False
 
     @property
     def description(self) -> str:
@@ -93,7 +97,7 @@ class LeafType:
 
 @dataclass(frozen=True, slots=True)
 class TypeOptions:
-    """Options that choose among the leaf types of an Arrow type; names and meanings are pyarrow's."""
+    """Options that choose among the leaf types of an Arrow type; names and meanings are pyarrow's, if it has them."""
 
     version: str = "2.6"
     coerce_timestamps: str | None = None
@@ -101,6 +105,7 @@ class TypeOptions:
     use_int96_timestamps: bool = False
     store_decimal_as_integer: bool = False
     write_time_adjusted_to_utc: bool = False
+    float_total_order: bool = False
 
 
 _AS_IS = Conversion("as is")
@@ -299,4 +304,7 @@ def leaf_type(arrow_type: Any, options: TypeOptions) -> LeafType | None:
     if arrow_type.id == pa.lib.Type_UINT32 and options.version == "1.0":
         return _UINT32_IN_FORMAT_1
     parametric = _PARAMETRIC.get(arrow_type.id)
-    return parametric(arrow_type, options) if parametric else _PLAIN_TYPES.get(arrow_type.id)
+    leaf = parametric(arrow_type, options) if parametric else _PLAIN_TYPES.get(arrow_type.id)
+    if options.float_total_order and leaf is not None and leaf.order is Order.FLOAT:
+        return replace(leaf, total_order=True)
+    return leaf

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from colwriter.errors import InvalidOptionError
 from colwriter.leaf_types import TypeOptions
@@ -37,6 +38,8 @@ DEFAULT_PAGE_ROWS = 20_000
 DEFAULT_FPP = 0.05
 DEFAULT_TRUNCATE_LENGTH = 64
 UNLIMITED = 1 << 62
+# Page headers count values in an int32 (parquet.thrift, DataPageHeader).
+MAX_PAGE_VALUES = (1 << 31) - 1
 # Page sizes are int32 in the page header; a page is cut well before (parquet.thrift, PageHeader).
 MAX_PAGE_SIZE = 1 << 30
 
@@ -94,6 +97,7 @@ class ColumnOptions:
     size_statistics_level: SizeStatisticsLevel
     bloom_filter: BloomFilterOptions | None = None
     encoding_goal: EncodingGoal | None = None
+    page_boundaries: NDArray[np.int64] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +258,7 @@ class WriterOptions:
     data_page_size: int
     data_page_version: int
     max_rows_per_page: int
+    max_values_per_page: int
     dictionary_pagesize_limit: int
     store_schema: bool
     write_page_checksum: bool
@@ -274,6 +279,7 @@ class WriterOptions:
     _page_index: PerColumn[bool]
     _size_statistics: PerColumn[SizeStatisticsLevel] = field(repr=False)
     _bloom_filter: PerColumn[BloomFilterOptions | None]
+    _page_boundaries: PerColumn[NDArray[np.int64] | None]
 
     @classmethod
     def from_keywords(cls, **keywords: object) -> WriterOptions:
@@ -308,7 +314,8 @@ class WriterOptions:
     def _per_column(self) -> tuple[PerColumn[Any], ...]:
         return (
             *(self._codec, self._level, self._dictionary, self._encoding, self._byte_stream_split),
-            *(self._statistics, self._page_index, self._size_statistics, self._bloom_filter, self._goal),
+            *(self._statistics, self._page_index, self._size_statistics, self._bloom_filter),
+            *(self._goal, self._page_boundaries),
         )
 
     def resolve_all(self, paths: Sequence[str]) -> list[ColumnOptions]:
@@ -351,6 +358,7 @@ class WriterOptions:
             size_statistics_level=self._size_statistics.resolve(path),
             bloom_filter=self._bloom_filter.resolve(path),
             encoding_goal=goal,
+            page_boundaries=self._page_boundaries.resolve(path),
         )
 
 
@@ -370,6 +378,8 @@ def _read_keywords(
     data_page_size: object = None,
     data_page_version: object = "1.0",
     max_rows_per_page: object = None,
+    max_values_per_page: object = None,
+    page_boundaries: object = None,
     write_batch_size: object = None,
     dictionary_pagesize_limit: object = None,
     store_schema: bool = True,
@@ -389,6 +399,7 @@ def _read_keywords(
     store_decimal_as_integer: object = False,
     write_time_adjusted_to_utc: object = False,
     bloom_filter_options: object = None,
+    float_column_order: object = "TYPE_ORDER",
     **others: object,
 ) -> WriterOptions:
     """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
@@ -404,6 +415,7 @@ def _read_keywords(
         data_page_size=_positive("data_page_size", data_page_size, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE),
         data_page_version=_parse_version(data_page_version),
         max_rows_per_page=_positive("max_rows_per_page", max_rows_per_page, DEFAULT_PAGE_ROWS),
+        max_values_per_page=_positive("max_values_per_page", max_values_per_page, MAX_PAGE_VALUES, MAX_PAGE_VALUES),
         dictionary_pagesize_limit=_positive(
             "dictionary_pagesize_limit", dictionary_pagesize_limit, DEFAULT_DICTIONARY_SIZE, MAX_PAGE_SIZE
         ),
@@ -422,6 +434,7 @@ def _read_keywords(
             else parse_bool("use_deprecated_int96_timestamps", use_deprecated_int96_timestamps),
             store_decimal_as_integer=parse_bool("store_decimal_as_integer", store_decimal_as_integer),
             write_time_adjusted_to_utc=parse_bool("write_time_adjusted_to_utc", write_time_adjusted_to_utc),
+            float_total_order=_parse_float_order(float_column_order),
         ),
         flavor=_one_of("flavor", flavor, (None, "spark")),
         max_threads=_positive("max_threads", max_threads, available_threads(), 1 << 10)
@@ -442,7 +455,43 @@ def _read_keywords(
             SizeStatisticsLevel.parse,
         ),
         _bloom_filter=_read_bloom_filters(bloom_filter_options),
+        _page_boundaries=_read_boundaries(page_boundaries),
     )
+
+
+def _parse_float_order(value: object) -> bool:
+    if isinstance(value, str) and value.upper() in ("TYPE_ORDER", "IEEE_754_TOTAL_ORDER"):
+        return value.upper() == "IEEE_754_TOTAL_ORDER"
+    raise InvalidOptionError(f"float_column_order: expected 'TYPE_ORDER' or 'IEEE_754_TOTAL_ORDER', found {value!r}")
+
+
+def _read_boundaries(value: object) -> PerColumn[NDArray[np.int64] | None]:
+    """A dict by column, or rows for all columns."""
+    option = "page_boundaries"
+    if isinstance(value, Mapping):
+        rows = {str(name): _parse_boundaries(f"{name}: {option}", v) for name, v in value.items()}
+        return PerColumn(option, None, rows)
+    return PerColumn(option, _parse_boundaries(option, value), {})
+
+
+def _parse_boundaries(option: str, value: Any) -> NDArray[np.int64] | None:
+    if value is None:
+        return None
+    expected = "rows of the file, integers of at least 0 that rise"
+    try:
+        rows = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        raise InvalidOptionError(f"{option}: expected {expected}, found {value!r}") from None
+    if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
+        raise InvalidOptionError(f"{option}: expected {expected}, found {value!r}")
+    if len(rows) and rows[0] < 0:
+        raise InvalidOptionError(f"{option}: expected {expected}, found {rows[0]}")
+    (falls,) = np.nonzero(rows[1:] <= rows[:-1])
+    if len(falls):
+        raise InvalidOptionError(f"{option}: expected {expected}, found {rows[falls[0] + 1]} after {rows[falls[0]]}")
+    boundaries = np.minimum(rows.astype(np.uint64), UNLIMITED).astype(np.int64)
+    boundaries.flags.writeable = False
+    return boundaries
 
 
 def _read_bloom_filters(value: object) -> PerColumn[BloomFilterOptions | None]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.buffers import frozen
-from colwriter.keys import stored_bounds
+from colwriter.keys import find_nan_extremes, stored_bounds
 from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.pages import Histograms, Pages
@@ -45,7 +45,8 @@ class PageBounds(NamedTuple):
     """The bounds of pages as the column index stores them, those of the chunk, and the ``BoundaryOrder``.
 
     ``starts`` and ``lengths`` int64[2, pages]: where in ``data`` the least value of each page lies, and the greatest.
-    They mean nothing for a page without values, and ``least`` and ``greatest`` are None if all pages are.
+    They mean nothing for a page without values, and ``least`` and ``greatest`` are None if all pages are. They are not
+    ``complete`` where a page has values but no bounds, since all of them are NaN.
     """
 
     data: Bytes
@@ -54,11 +55,14 @@ class PageBounds(NamedTuple):
     order: int
     least: Bound | None
     greatest: Bound | None
+    complete: bool = True
 
 
 def page_bounds(leaf: LeafColumn, pages: Pages, extremes: Int64s, limits: BoundLengths) -> PageBounds:
     """The bounds that a values encoder found: ``EncodedValues.extremes``."""
     kind = leaf.descriptor.leaf
+    if kind.total_order:
+        return _total_order_bounds(leaf, pages, extremes)
     if kind.storage in (Storage.NUMBERS, Storage.BITS):
         return number_bounds(pages, extremes, kind)
     if kind.storage is Storage.BYTE_ARRAYS:
@@ -75,17 +79,43 @@ def page_bounds(leaf: LeafColumn, pages: Pages, extremes: Int64s, limits: BoundL
 def number_bounds(pages: Pages, extremes: Int64s, leaf: LeafType) -> PageBounds:
     """Bounds int64[2, pages], minima and maxima as keys, of numbers.
 
-    A zero becomes -0 as a minimum and +0 as a maximum of floating-point numbers (parquet.thrift, ``ColumnOrder``).
+    A zero becomes -0 as a minimum and +0 as a maximum of floating-point numbers in TYPE_ORDER (parquet.thrift,
+    ``ColumnOrder``).
     """
+    complete = True
     if leaf.order is Order.FLOAT:
-        extremes = np.where(extremes == ZEROS, ZEROS[::-1], extremes)
+        complete = not _pages_of_nan(pages, extremes).any()
+        if not leaf.total_order:
+            extremes = np.where(extremes == ZEROS, ZEROS[::-1], extremes)
     least, greatest, order = kernels.bounds.compare_numbers(pages.fences, extremes)
     numbers = stored_bounds(extremes, leaf)
     data = frozen(numbers.reshape(-1).view(np.uint8))
     low = high = None
     if least >= 0:
         low, high = Bound(numbers[0, least].tobytes(), True), Bound(numbers[1, greatest].tobytes(), True)
-    return PageBounds(data, *_places(len(pages), numbers.itemsize), order, low, high)
+    return PageBounds(data, *_places(len(pages), numbers.itemsize), order, low, high, complete)
+
+
+def _pages_of_nan(pages: Pages, extremes: Int64s) -> NDArray[np.bool_]:
+    """Which pages have values, but none that is a number."""
+    mask: NDArray[np.bool_] = (extremes[0] > extremes[1]) & (pages.num_values > 0)
+    return mask
+
+
+def _total_order_bounds(leaf: LeafColumn, pages: Pages, extremes: Int64s) -> PageBounds:
+    """Bounds by IEEE_754_TOTAL_ORDER: of the numbers of a page, or of a chunk, and if it has none, of its NaN."""
+    kind = leaf.descriptor.leaf
+    of_numbers = number_bounds(pages, extremes, kind)
+    if of_numbers.complete:
+        return of_numbers
+    of_nan = _pages_of_nan(pages, extremes)
+    starts, ends = pages.slots[:-1][of_nan], pages.slots[1:][of_nan]
+    extremes = extremes.copy()
+    extremes[:, of_nan] = find_nan_extremes(leaf.values, leaf.validity, leaf.bit_offset, starts, ends)
+    bounds = number_bounds(pages, extremes, kind)
+    if of_numbers.least is None:
+        return bounds
+    return bounds._replace(least=of_numbers.least, greatest=of_numbers.greatest)
 
 
 @lru_cache
@@ -130,10 +160,10 @@ def column_index(
 ) -> bytes | None:
     """The encoded ``ColumnIndex``; with the histograms of each page and its counts of NaN, if there are any.
 
-    None where a page has values but no bounds, since all of them are NaN: an index needs the bounds of each page that
-    is not a null page (parquet.thrift, ``ColumnIndex``).
+    None where bounds are not complete: an index needs those of each page that is not a null page (parquet.thrift,
+    ``ColumnIndex``).
     """
-    if nan_counts is not None and (nan_counts == pages.num_values)[nan_counts > 0].any():
+    if not bounds.complete:
         return None
     repetition, definition = histograms
     bound_bytes = int(np.add.reduce(bounds.lengths, axis=None))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
+from colwriter.buffers import frozen
 from colwriter.levels import EMPTY, LeafColumn, Levels
 from colwriter.metadata import Encoding
 
@@ -27,6 +28,7 @@ __all__ = [
     "bit_width",
     "count_levels",
     "encode_levels",
+    "hybrid_overhead",
     "paginate",
 ]
 
@@ -121,11 +123,16 @@ class Pages:
         return [Pages(self.fences[:, a : b + 1]) for a, b in pairwise(cuts) if b > a]
 
 
+NO_BOUNDARIES: Int64s = frozen(np.empty(0, np.int64))
+
+
 class PageLimits(NamedTuple):
-    """What ends a page."""
+    """What ends a page: the most that it holds, and rows of the leaf, int64 and rising, at which one starts."""
 
     max_rows: int
+    max_levels: int
     max_bytes: int
+    boundaries: Int64s = NO_BOUNDARIES
 
 
 def paginate(
@@ -135,14 +142,23 @@ def paginate(
     variable: bool,
     after: Pages | None = None,
     stop_value: int = 1 << 62,
+    overhead: int = 0,
 ) -> Pages:
     """Cut a leaf into pages, from the end of the pages ``after``, up to the row that holds value ``stop_value``.
 
-    A value is taken to need ``value_bits``, and with ``variable`` the bytes of its byte array besides.
+    A value is taken to need ``value_bits``, and with ``variable`` the bytes of its byte array besides; all values of a
+    page ``overhead`` bytes more than that.
     """
     descriptor = leaf.descriptor
-    level_bits = bit_width(descriptor.max_definition_level) + bit_width(descriptor.max_repetition_level)
-    capacity = _page_capacity(leaf, limits, level_bits, value_bits, variable)
+    level_bits = 0
+    for largest in (descriptor.max_definition_level, descriptor.max_repetition_level):
+        if largest:
+            level_bits += bit_width(largest)
+            overhead += kernels.framing.LENGTH_PREFIX + hybrid_overhead(bit_width(largest))
+    if overhead:  # long bit-packed runs have a header every 8191 groups
+        overhead += limits.max_bytes >> 12
+    page_bits = 8 * max(limits.max_bytes - overhead, 1)
+    capacity = _page_capacity(leaf, limits, page_bits, level_bits, value_bits, variable)
     while True:
         fences = np.empty((4, capacity), np.int64)
         fences[:, 0] = 0 if after is None else after.fences[:, -1]
@@ -155,7 +171,9 @@ def paginate(
             level_bits,
             value_bits,
             limits.max_rows,
-            8 * limits.max_bytes,
+            limits.max_levels,
+            page_bits,
+            limits.boundaries,
             stop_value,
             leaf.num_rows,
             fences,
@@ -165,14 +183,25 @@ def paginate(
         capacity *= 4
 
 
-def _page_capacity(leaf: LeafColumn, limits: PageLimits, level_bits: int, value_bits: int, variable: bool) -> int:
+def hybrid_overhead(width: int) -> int:
+    """Bytes that levels or indices of so many bits need beyond those bits: a header, and the rest of a group of eight.
+
+    A repeated run never takes more than the bits that it stands for.
+    """
+    return 2 + width
+
+
+def _page_capacity(
+    leaf: LeafColumn, limits: PageLimits, page_bits: int, level_bits: int, value_bits: int, variable: bool
+) -> int:
     """A guess at the number of pages: two neighbours together always pass one of the limits."""
     bits = leaf.num_levels * level_bits + leaf.num_slots * value_bits
     if variable and len(leaf.offsets):
         bits += 8 * max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0)
-    by_size = 2 * (bits // (8 * limits.max_bytes) + 1)
-    by_rows = leaf.num_rows // limits.max_rows + 1
-    return int(min(by_size + by_rows, leaf.num_rows)) + 2
+    by_size = 2 * (bits // page_bits + 1)
+    by_rows = leaf.num_rows // limits.max_rows + 1 + len(limits.boundaries)
+    by_levels = 2 * (leaf.num_levels // limits.max_levels)
+    return int(min(by_size + by_rows + by_levels, leaf.num_rows)) + 2
 
 
 class Histograms(NamedTuple):

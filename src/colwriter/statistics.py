@@ -71,12 +71,19 @@ def _next_string(prefix: bytes) -> bytes | None:
     return None
 
 
-def chunk_statistics(null_count: int, least: Bound | None, greatest: Bound | None, nan_count: int | None) -> Statistics:
+def chunk_statistics(
+    null_count: int,
+    distinct_count: int | None,
+    least: Bound | None = None,
+    greatest: Bound | None = None,
+    nan_count: int | None = None,
+) -> Statistics:
     """Statistics of a column chunk; bounds are None where it has no value that has any."""
     if least is None or greatest is None:
-        return Statistics(null_count=null_count, nan_count=nan_count)
+        return Statistics(null_count=null_count, distinct_count=distinct_count, nan_count=nan_count)
     return Statistics(
         null_count=null_count,
+        distinct_count=distinct_count,
         min_value=least.value,
         max_value=greatest.value,
         is_min_value_exact=least.exact,

@@ -15,6 +15,7 @@ EDGES = sorted({max(n + d, 0) for n in (0, 8, 64, 128, 256, 8192, 32_768, 65_536
 
 
 NO_ROWS = np.zeros(0, np.int64)
+BOUNDARIES = st.lists(st.integers(0, 450), unique=True, max_size=8).map(sorted)
 
 
 def bitmap(values: np.ndarray, offset: int) -> np.ndarray:
@@ -98,17 +99,25 @@ def test_validity_levels(count: int, offset: int, seed: int) -> None:
 
 
 def naive_pages(
-    sizes: list[int], levels: list[int], values: list[int], max_rows: int, limit: int, stop_value: int
+    sizes: list[int],
+    levels: list[int],
+    values: list[int],
+    limits: tuple[int, int, int],
+    boundaries: list[int],
+    stop_value: int,
 ) -> list[int]:
     """First row of each page, and the end: a page takes rows while it is within limits, and one row at least."""
-    fences, used, seen = [0], 0, 0
+    max_rows, max_levels, limit = limits
+    fences, used, held, seen = [0], 0, 0, 0
     for row, size in enumerate(sizes):
         if seen + values[row] > stop_value:
             break
-        if row > fences[-1] and (row - fences[-1] >= max_rows or used + size > limit):
+        full = row - fences[-1] >= max_rows or used + size > limit or held + levels[row] > max_levels
+        if row > fences[-1] and (full or row in boundaries):
             fences.append(row)
-            used = 0
+            used = held = 0
         used += size
+        held += levels[row]
         seen += values[row]
     else:
         row = len(sizes)
@@ -120,12 +129,13 @@ def naive_pages(
     st.integers(0, 400),
     st.sampled_from([1, 7, 100, 1 << 40]),
     st.sampled_from([1, 64, 1000, 1 << 40]),
+    BOUNDARIES,
     st.sampled_from([0, 10, 1 << 40]),
     st.integers(0, 15),
     st.integers(0, 2**32),
 )
 def test_pages_of_flat_byte_arrays(
-    count: int, max_rows: int, limit: int, stop_value: int, offset: int, seed: int
+    count: int, max_rows: int, limit: int, boundaries: list[int], stop_value: int, offset: int, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
     valid = rng.integers(0, 2, count)
@@ -133,10 +143,12 @@ def test_pages_of_flat_byte_arrays(
     offsets = np.concatenate([[5], 5 + np.cumsum(lengths)]).astype(np.int32)
     sizes = [1 + int(v) * (32 + 8 * int(n)) for v, n in zip(valid, lengths, strict=True)]
     fences = np.zeros((4, count + 3), np.int64)
+    limits = max_rows, 1 << 40, 8 * limit
     pages = pagination.paginate(
-        NO_ROWS, NO_ROWS, bitmap(valid, offset), offset, offsets, 1, 32, max_rows, 8 * limit, stop_value, count, fences
+        *(NO_ROWS, NO_ROWS, bitmap(valid, offset), offset, offsets, 1, 32),
+        *(*limits, np.array(boundaries, np.int64), stop_value, count, fences),
     )
-    expected = naive_pages(sizes, [1] * count, valid.tolist(), max_rows, 8 * limit, stop_value)
+    expected = naive_pages(sizes, [1] * count, valid.tolist(), limits, boundaries, stop_value)
     assert fences[0, : pages + 1].tolist() == expected
     assert fences[1, : pages + 1].tolist() == fences[2, : pages + 1].tolist() == expected
     assert fences[3, : pages + 1].tolist() == [int(valid[:row].sum()) for row in expected]
@@ -146,11 +158,15 @@ def test_pages_of_flat_byte_arrays(
 @given(
     st.integers(0, 300),
     st.sampled_from([1, 7, 100, 1 << 40]),
+    st.sampled_from([1, 10, 300, 1 << 40]),
     st.sampled_from([1, 64, 1000, 1 << 40]),
+    BOUNDARIES,
     st.sampled_from([1, 4, 400]),
     st.integers(0, 2**32),
 )
-def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, longest: int, seed: int) -> None:
+def test_pages_of_lists_start_at_rows(
+    count: int, max_rows: int, max_levels: int, limit: int, boundaries: list[int], longest: int, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, longest + 1, count)
     levels = np.maximum(lengths, 1)
@@ -167,10 +183,12 @@ def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, lon
     pagination.locate_rows(repetition, definition, len(definition), 1, row_levels, row_slots)
     assert row_levels.tolist() == first.tolist()
     assert row_slots.tolist() == [0, *np.cumsum(lengths).tolist()]
+    limits = max_rows, max_levels, 8 * limit
     pages = pagination.paginate(
-        row_levels, row_slots, none, 0, offsets, 2, 64, max_rows, 8 * limit, 1 << 60, count, fences
+        *(row_levels, row_slots, none, 0, offsets, 2, 64),
+        *(*limits, np.array(boundaries, np.int64), 1 << 60, count, fences),
     )
-    expected = naive_pages(sizes, levels.tolist(), lengths.tolist(), max_rows, 8 * limit, 1 << 60)
+    expected = naive_pages(sizes, levels.tolist(), lengths.tolist(), limits, boundaries, 1 << 60)
     assert fences[0, : pages + 1].tolist() == expected
     assert fences[1, : pages + 1].tolist() == first[expected].tolist()
     assert fences[2, : pages + 1].tolist() == [int(lengths[:row].sum()) for row in expected]
@@ -179,7 +197,9 @@ def test_pages_of_lists_start_at_rows(count: int, max_rows: int, limit: int, lon
 def test_too_many_pages_is_a_status() -> None:
     fences = np.zeros((4, 3), np.int64)
     none = np.zeros(0, np.uint8)
-    result = pagination.paginate(NO_ROWS, NO_ROWS, none, 0, np.zeros(0, np.int32), 1, 64, 1, 8, 1 << 60, 10, fences)
+    result = pagination.paginate(
+        *(NO_ROWS, NO_ROWS, none, 0, np.zeros(0, np.int32), 1, 64), *(1, 1, 8, NO_ROWS, 1 << 60, 10, fences)
+    )
     assert result == pagination.TOO_MANY_PAGES
 
 

@@ -213,6 +213,7 @@ def _check_bound(stats: dict[str, Any], side: str, extreme: Any, order: Order) -
     exact = stats.get(f"is_{side}_value_exact")
     if exact or not order.may_shorten:
         equal(repr(bound), repr(extreme), f"exact {side}_value")
+        require(not order.is_nan(bound) or order.key(bound) == order.key(extreme), f"{side}_value is another NaN")
         require(exact is not False, f"is_{side}_value_exact is false for a type that is never shortened")
     order.require_bound(side, bound, extreme)
 

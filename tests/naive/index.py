@@ -82,6 +82,7 @@ def _check_bounds(index: dict[str, Any], chunk: Chunk, order: Order) -> None:
             bound = order.bound(stored)
             if not order.may_shorten:
                 equal(repr(bound), repr(extreme), f"{side} of page {i}")
+                require(not order.is_nan(bound) or order.key(bound) == order.key(extreme), f"{side} is another NaN")
             order.require_bound(side, bound, extreme)
 
 

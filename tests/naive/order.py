@@ -66,6 +66,8 @@ class Order:
     def extremes(self, values: list[Any]) -> tuple[Any, Any] | None:
         """Smallest and largest value as a writer must state them; None when there is nothing to state."""
         numbers = [value for value in values if not self.is_nan(value)]
+        if not numbers and self.name == "IEEE_754_TOTAL_ORDER":
+            numbers = values  # all of them are NaN
         if not numbers:
             return None
         least, most = min(numbers, key=self.key), max(numbers, key=self.key)
@@ -89,6 +91,7 @@ def _key(column: Column, order_name: str) -> Callable[[Any], Any] | None:
     if unordered or column.physical_type == INT96:
         return None
     if order_name == "IEEE_754_TOTAL_ORDER":
+        require(column.physical_type in (FLOAT, DOUBLE) or "FLOAT16" in logical, f"{order_name} of {column.path}")
         return _total_order
     if column.physical_type in (INT32, INT64):
         by_converted_type = {"isSigned": converted not in UINT_CONVERTED_TYPES}
@@ -117,5 +120,6 @@ def _zero(value: Any, *, negative: bool) -> Any:
 
 def _total_order(value: Any) -> int:
     """IEEE 754 totalOrder as an integer: negative values compare by their inverted magnitude."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", _number(value)))
-    return int(bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF)
+    data = value if isinstance(value, bytes) else struct.pack("<d", value)
+    bits = int.from_bytes(data, "little", signed=True)
+    return bits if bits >= 0 else bits ^ ((1 << (8 * len(data) - 1)) - 1)

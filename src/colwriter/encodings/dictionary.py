@@ -19,13 +19,23 @@ from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.encodings.plain import fixed_extremes, fixed_offsets, invalid_offsets, value_bits
 from colwriter.errors import InvalidDataError
-from colwriter.keys import find_float_extremes, integer_keys
-from colwriter.leaf_types import Order, Storage
+from colwriter.keys import INFINITY, find_float_extremes, integer_keys
+from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.metadata import Encoding
 from colwriter.pages import EncodedValues, Lead, Pages, bit_width
 
-__all__ = ["Dictionary", "build", "covered_values", "encode", "index_bits", "pays", "recode", "sample_values"]
+__all__ = [
+    "Dictionary",
+    "build",
+    "covered_values",
+    "distinct_count",
+    "encode",
+    "index_bits",
+    "pays",
+    "recode",
+    "sample_values",
+]
 
 SAMPLE_SIZE = 2048
 # Fewer values than this are not worth a sample.
@@ -55,6 +65,19 @@ class Dictionary:
     def num_entries(self) -> int:
         """Number of distinct values."""
         return len(self.entries)
+
+
+def distinct_count(dictionary: Dictionary, leaf: LeafType) -> int | None:
+    """How many of the entries, of different bytes, are different values; None if that is a matter of definition.
+
+    So it is with several zeros, or NaN, of floating-point numbers.
+    """
+    if leaf.order is Order.FLOAT:
+        width = dictionary.page.nbytes // dictionary.num_entries
+        magnitudes = dictionary.page.view(f"u{width}") << 1  # without the sign
+        if np.count_nonzero(magnitudes == 0) > 1 or magnitudes.max() > INFINITY[width] << 1:
+            return None
+    return dictionary.num_entries
 
 
 def index_bits(dictionary: Dictionary) -> int:

@@ -230,15 +230,15 @@ def min_max_floats(
 ) -> None:
     """Bounds of floating-point numbers, given as their bits, and how many of them are not a number.
 
-    ``values`` int16, int32 or int64; ``infinity`` the bits of that. The bounds are keys that order like the numbers:
-    the bits, and those of a negative number with all but the sign flipped. Where a page has no number, the least key
-    is above the greatest.
+    ``values`` int16, int32 or int64; ``infinity`` the bits above which, but for the sign, there is no number. The
+    bounds are keys that order like the numbers: the bits, and those of a negative number with all but the sign flipped.
+    Where a page has no number, the least key is above the greatest.
     """
     shift = 8 * values.itemsize - 1
     magnitude = (np.int64(1) << shift) - np.int64(1)
     for page in range(len(slot_starts)):
         least = np.int64(0x7FFFFFFFFFFFFFFF)
-        greatest = -least
+        greatest = ~least
         nan = np.int64(0)
         slot = slot_starts[page]
         end = slot_ends[page]
@@ -254,7 +254,7 @@ def min_max_floats(
                     is_nan = (bits & magnitude) > infinity
                     key = bits ^ ((bits >> np.int64(63)) & magnitude)
                     least = min(least, np.int64(0x7FFFFFFFFFFFFFFF) if is_nan else key)
-                    greatest = max(greatest, -np.int64(0x7FFFFFFFFFFFFFFF) if is_nan else key)
+                    greatest = max(greatest, ~np.int64(0x7FFFFFFFFFFFFFFF) if is_nan else key)
                     nan += np.int64(is_nan)
             elif word != np.uint64(0):
                 block = values[slot : slot + count]
@@ -264,7 +264,7 @@ def min_max_floats(
                     is_nan = (bits & magnitude) > infinity
                     key = bits ^ ((bits >> np.int64(63)) & magnitude)
                     least = min(least, key if is_valid and not is_nan else np.int64(0x7FFFFFFFFFFFFFFF))
-                    greatest = max(greatest, key if is_valid and not is_nan else -np.int64(0x7FFFFFFFFFFFFFFF))
+                    greatest = max(greatest, key if is_valid and not is_nan else ~np.int64(0x7FFFFFFFFFFFFFFF))
                     nan += np.int64(is_nan and is_valid)
             slot += count
         minima[page] = least

@@ -1,7 +1,8 @@
 """Where pages start. A page begins where the repetition level is 0, so rows are never split.
 
-A page takes rows while it holds at most ``max_rows`` of them and its levels and values at most ``page_bits``;
-a single row above that is a page of its own. Rows are added in blocks, and a block that does not fit is halved.
+A page takes rows while it holds at most ``max_rows`` of them, at most ``max_levels``, and at most ``page_bits`` of
+levels and values, and no row of ``boundaries`` starts; a single row above a limit is a page of its own. Rows are added
+in blocks, and a block that does not fit is halved.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def paginate(
     level_bits: Int,
     value_bits: Int,
     max_rows: Int,
+    max_levels: Int,
     page_bits: Int,
+    boundaries: Int64s,
     stop_value: Int,
     num_rows: Int,
     fences: Int64s,
@@ -91,22 +94,30 @@ def paginate(
     Column 0 is where to start. ``row_levels`` and ``row_slots`` int64[rows + 1] say where rows start; without them,
     each row is one level and one slot. Values are the valid slots (``validity`` may be empty: all). A level takes
     ``level_bits``, a value ``value_bits`` and, where ``offsets`` is not empty, the bytes between its slot's offsets.
+    ``boundaries``: rows, rising, at which a page starts in any case.
     Cutting stops before the row that holds value ``stop_value``.
     """
     nested = len(row_levels) > 0
     page = np.int64(0)
+    boundary = np.int64(0)
     row = fences[ROWS, 0]
     while row < num_rows:
         if page + 1 >= fences.shape[1]:
             return TOO_MANY_PAGES
         first_row = row
-        level = fences[LEVELS, page]
+        while boundary < len(boundaries) and boundaries[boundary] <= row:
+            boundary += 1
+        end_row: Int = min(num_rows, row + max_rows)
+        if boundary < len(boundaries):
+            end_row = min(end_row, boundaries[boundary])
+        first_level = fences[LEVELS, page]
+        level = first_level
         slot = fences[SLOTS, page]
         value = fences[VALUES, page]
         bits = np.int64(0)
         step = np.int64(BLOCK_ROWS)
-        while row < num_rows and row - first_row < max_rows:
-            step = min(step, num_rows - row, max_rows - (row - first_row))
+        while row < end_row:
+            step = min(step, end_row - row)
             next_level = row_levels[row + step] if nested else row + step
             next_slot = row_slots[row + step] if nested else row + step
             next_value = value + next_slot - slot
@@ -115,8 +126,9 @@ def paginate(
             more = (next_level - level) * level_bits + (next_value - value) * value_bits
             if len(offsets) > 0:
                 more += 8 * (np.int64(offsets[next_slot]) - np.int64(offsets[slot]))
+            fits = bits + more <= page_bits and next_level - first_level <= max_levels
             alone = step == 1 and row == first_row
-            if next_value <= stop_value and (bits + more <= page_bits or alone):
+            if next_value <= stop_value and (fits or alone):
                 row += step
                 level = next_level
                 slot = next_slot
