@@ -404,7 +404,7 @@ class ParquetWriter:
 def _contiguous(column: pa.ChunkedArray, top: TopField, limit: int) -> pa.Array:
     """The column of a row group as one array, checked as far as that is cheap."""
     field = top.field
-    column = as_stored(column, field, top.codes_of, limit)
+    column = as_stored(column, field, top.keep_codes, limit)
     try:
         for chunk in column.chunks:
             chunk.validate()
