@@ -95,7 +95,8 @@ def test_any_column(case: Case, index_type: Any, seed: int, options: dict[str, A
     plain = build(case.field.type, case.rows, case.layout)
     rng = random.Random(seed)
     chunks = [encoded(chunk, rng, index_type) for chunk in plain.chunks]
-    data = written(pa.chunked_array(chunks), case.field, **options)
+    # pyarrow fails to read a required dictionary under null structs, so it is not told that there was one.
+    data = written(pa.chunked_array(chunks), case.field, store_schema=False, **options)
     check_file(data)
     if not has_fixed_size_list(case.field.type):
         assert pq.read_table(pa.BufferReader(data), schema=pa.schema([case.field])).column(0).to_pylist() == case.rows
