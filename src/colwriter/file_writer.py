@@ -41,7 +41,7 @@ MAGIC = b"PAR1"
 # Rows of a row group from which threads pay: to hand work over takes some fifty microseconds.
 THREADED_ROWS = 1 << 15
 # Bytes, besides those of a row group, that column chunks of row groups ahead may be made from.
-EARLY_BYTES = 32 << 20
+EARLY_BYTES = 24 << 20
 # Columns from which a row group's part of the footer is put together by kernels, which take some 30 microseconds.
 WIDE = 64
 
