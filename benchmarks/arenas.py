@@ -27,16 +27,18 @@ import numpy as np
 import pyarrow as pa
 
 import colwriter
-from benchmarks.common import ROUNDS, PairedTimes, axis, build_table, chosen, paired_medians
+from benchmarks.common import RANDOM_SEED, ROUNDS, PairedTimes, axis, build_table, chosen, paired_medians
+from benchmarks.families import FAMILIES
 from colwriter import arena
 from colwriter.column_writer import EncodedChunk, encode_column_chunk
 from colwriter.file_writer import _write_chunk, _WrittenRowGroup
 from colwriter.levels import shred
 
-# The name of each type, and the type of which its data are drawn.
-TYPES = {
-    name: name.replace("binary", "string") for name in ("int64", "string", "binary", "list<int64>", "list<string>")
-}
+# The types, and of what their data are drawn: a family, or a type of ``build_table``.
+OF_FAMILY = {"int32": "int32", "decimal128": "decimal", "boolean": "boolean"}
+DRAWN = {"int64": "int64", "string": "string", "binary": "string"}
+LISTS = {"list<int64>": "list<int64>", "list<string>": "list<string>"}
+TYPES = OF_FAMILY | DRAWN | LISTS
 ROWS = ("10000", "1000000")
 BUILD, SERIALISE, _ = STEPS = ("build", "serialise", "both")
 # Of blocks from so many bytes on glibc asks the system; the number of this setting is that of malloc.h.
@@ -48,7 +50,9 @@ WORKLOAD = "dense-half"
 
 def build(type_name: str, rows: int) -> pa.Table:
     """A column with so many rows; lists have three elements each, so there are three times as many of those."""
-    elements = 3 * rows if type_name.startswith("list<") else rows
+    if type_name in OF_FAMILY:
+        return pa.table({"column": FAMILIES[OF_FAMILY[type_name]](np.random.default_rng(RANDOM_SEED), rows)})
+    elements = 3 * rows if type_name in LISTS else rows
     table = build_table(TYPES[type_name], WORKLOAD, elements)
     return table.cast(pa.schema([("column", pa.binary())])) if type_name == "binary" else table
 

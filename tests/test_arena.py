@@ -30,6 +30,25 @@ def test_a_block_grows_to_what_was_needed_up_to_a_limit() -> None:
         assert size <= len(scratch._block) <= MAX_RETAINED
 
 
+def test_what_is_given_back_is_taken_again() -> None:
+    """And counts for the size of the block, as it was needed."""
+    scratch = Arena()
+    kept = scratch.take(100)
+    kept[:] = 1
+    mark = scratch.mark()
+    first, spilled = scratch.take(1000), scratch.take(3 * FIRST_BLOCK)
+    spilled[:] = first[:] = 2
+    scratch.give_back(mark)
+    assert scratch.take(1000).ctypes.data == first.ctypes.data
+    assert (kept == 1).all()
+    scratch.reset()
+    assert 3 * FIRST_BLOCK < len(scratch._block) < 5 * FIRST_BLOCK
+    block = scratch._block
+    scratch.take(3 * FIRST_BLOCK)
+    scratch.reset()
+    assert scratch._block is block
+
+
 def test_release_memory_leaves_no_idle_arena() -> None:
     colwriter.write_table(pa.table({"a": [1, 2]}), pa.BufferOutputStream())
     idle = [weakref.ref(scratch) for scratch in arena._free]

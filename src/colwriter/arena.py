@@ -30,6 +30,7 @@ class Arena:
         self._block = _aligned(FIRST_BLOCK)
         self._used = 0
         self._spilled = 0
+        self._most = 0
 
     def take(self, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """``count`` items of ``dtype``, aligned to 64 bytes."""
@@ -45,12 +46,21 @@ class Arena:
             self._spilled += size + ALIGNMENT
         return _aligned(size)[:size].view(dtype)
 
+    def mark(self) -> tuple[int, int]:
+        """Where the pieces begin that are taken from now on, for ``give_back``."""
+        return self._used, self._spilled
+
+    def give_back(self, mark: tuple[int, int]) -> None:
+        """Take the pieces back that were taken since ``mark``, which no thread uses any more."""
+        self._most = max(self._most, self._used + self._spilled)
+        self._used, self._spilled = mark
+
     def reset(self) -> None:
         """Take all pieces back."""
-        needed = self._used + self._spilled
-        if self._spilled and needed <= MAX_RETAINED:
+        needed = max(self._most, self._used + self._spilled)
+        if len(self._block) < needed <= MAX_RETAINED:
             self._block = _aligned(needed + needed // 4)
-        self._used = self._spilled = 0
+        self._used = self._spilled = self._most = 0
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
@@ -89,7 +99,8 @@ def give_arena_back(arena: Arena) -> None:
 def release_memory() -> None:
     """Give the scratch memory of files that are written back to the system; what is in use stays.
 
-    Between files the writer keeps up to 64 MiB for each thread that it uses, and 1 MiB for each file open at once.
+    Between files the writer keeps up to 64 MiB for each column chunk that it worked on at once, of which there are two
+    more than threads, and 1 MiB for each file open at once.
     """
     with _lock:
         _free.clear()

@@ -243,6 +243,7 @@ class _ChunkWriter:
         leaf = self.leaf
         dictionary = None
         segments: list[_Segment] = []
+        mark = self.arena.mark()
         if leaf.dictionary is not None:
             dictionary = dictionary_encoding.recode(leaf, self.arena)
         elif self.column.use_dictionary:
@@ -251,6 +252,8 @@ class _ChunkWriter:
             segments = self.dictionary_segments(dictionary)
             if not segments:
                 dictionary = None
+        if dictionary is None:  # what was taken to look for one
+            self.arena.give_back(mark)
         done = segments[-1].pages if segments else None
         if done is None or done.rows[-1] < leaf.num_rows:
             variable = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS

@@ -24,7 +24,7 @@ __all__ = ["RowGroupEncoder"]
 # Rows of a row group from which threads pay: to hand work over takes some fifty microseconds.
 THREADED_ROWS = 1 << 15
 # Bytes, besides those of a row group, that column chunks of row groups ahead may be made from.
-EARLY_BYTES = 32 << 20
+EARLY_BYTES = 24 << 20
 
 
 @dataclass(frozen=True, slots=True)
