@@ -218,7 +218,7 @@ def writer_options(given: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any
 
 
 def _per_column(option: str, texts: Sequence[str], default: Any, columns: Sequence[str]) -> Any:
-    parse = _PARSERS.get(option, lambda option, text: text)
+    parse = _PARSERS.get(option, _as_it_is)
     by_column: dict[str, Any] = {}
     for text in texts:
         column, equals, value = text.rpartition("=")
@@ -238,6 +238,10 @@ def _parse_int(option: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise InvalidOptionError(f"{option}: expected an integer, found {text!r}") from None
+
+
+def _as_it_is(option: str, text: str) -> str:
+    return text
 
 
 def _parse_rows(option: str, text: str) -> list[int]:

@@ -90,7 +90,9 @@ def find_nan_extremes(
     extremes = np.empty((2, len(starts)), np.int64)
     largest = (1 << (8 * bits.itemsize - 1)) - 1
     unused = np.empty(len(starts), np.int64)
-    kernels.fixed_bytes.min_max_floats(bits, validity, bit_offset, starts, ends, largest, *extremes, unused)
+    kernels.fixed_bytes.min_max_floats(
+        bits, validity, bit_offset, starts, ends, largest, extremes[0], extremes[1], unused
+    )
     return extremes
 
 
