@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,36 +46,45 @@ def build_flights() -> pa.Table:
     return pa.concat_tables([table] * TIMES).combine_chunks()
 
 
-def make_writers(path: Path, codec: str) -> dict[str, Callable[[], object]]:
+def make_writers(table: pa.Table, path: Path, codec: str) -> dict[str, Callable[[], object]]:
     """One file a call, always in the same place."""
     import duckdb
     import polars
 
-    table = build_flights()
     frame: Any = polars.from_arrow(table)
     connection = duckdb.connect()
     connection.register("source", table)
-    connection.execute("CREATE TABLE flights AS SELECT * FROM source")
+    connection.execute("CREATE TABLE data AS SELECT * FROM source")
     other: Any = "uncompressed" if codec == "none" else codec
     return {
         "colwriter": lambda: colwriter.write_table(table, path, compression=codec),
         "pyarrow": lambda: pq.write_table(table, path, compression=codec),
         "polars": lambda: frame.write_parquet(path, compression=other),
-        "duckdb": lambda: connection.execute(f"COPY flights TO '{path}' (FORMAT parquet, COMPRESSION {other})"),
+        "duckdb": lambda: connection.execute(f"COPY data TO '{path}' (FORMAT parquet, COMPRESSION {other})"),
     }
+
+
+@contextmanager
+def file_in_memory() -> Iterator[Path]:
+    """A path in memory, where there is such a folder."""
+    folder = MEMORY_FOLDER if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="colwriter-", dir=folder) as name:
+        yield Path(name) / "file.parquet"
+
+
+def measure_writers(writers: dict[str, Callable[[], object]], path: Path, rounds: int) -> tuple[PairedTimes, list[int]]:
+    """Times of the writers, in turn, and the bytes of their files."""
+    sizes = []
+    for write in writers.values():
+        write()
+        sizes.append(path.stat().st_size)
+    return paired_medians(list(writers.values()), rounds, warmups=0), sizes
 
 
 def measure(codec: str, rounds: int = ROUNDS) -> tuple[PairedTimes, list[int]]:
     """Times of the writers, in turn, and the bytes of their files."""
-    folder = MEMORY_FOLDER if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="colwriter-", dir=folder) as name:
-        path = Path(name) / "flights.parquet"
-        writers = make_writers(path, codec)
-        sizes = []
-        for write in writers.values():
-            write()
-            sizes.append(path.stat().st_size)
-        return paired_medians(list(writers.values()), rounds, warmups=0), sizes
+    with file_in_memory() as path:
+        return measure_writers(make_writers(build_flights(), path, codec), path, rounds)
 
 
 @cache

@@ -48,7 +48,7 @@ def make_counter(name: str, levels: Levels, max_level: int) -> Callable[[], NDAr
         with_total = np.empty((len(starts), max_level + 1), np.int64)
 
         def count() -> NDArray[np.int64]:
-            histogram.count_missing(levels, 8, starts, 0, max_level + 1, with_total)
+            histogram.count_missing(levels, starts, 0, max_level + 1, with_total)
             return with_total[:-1]
 
         return count

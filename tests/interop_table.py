@@ -20,6 +20,14 @@ worse than the list, or better, fails it.
 What is said here holds for both versions of data pages, and flat, in lists and in structs, where it does not say
 otherwise. *yes*: the values, in a type that says what they are. *as ...*: the values, in another form. *wrong*: other
 values, and no error. *not tried*: the reader may end the process.
+
+`column_encoding="auto"` chooses among encodings that pyarrow, arro3, Polars, DuckDB and hyparquet read for the type:
+a dictionary, PLAIN, DELTA_BINARY_PACKED and BYTE_STREAM_SPLIT of INT32 and INT64, the latter of FLOAT and DOUBLE too,
+DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY of BYTE_ARRAY, RLE of BOOLEAN. Fixed bytes, thus decimals in them, keep to
+the first two, since Polars and DuckDB do not read them in others; so do columns that are dictionaries in Arrow, which
+pyarrow cannot make from others. fastparquet reads no more than PLAIN and dictionaries, and takes booleans in RLE for
+other values without an error: files for it are to be written without `"auto"`. Readers that are not in the table, such
+as Spark, were not tried.
 """
 OUTCOMES = {
     "skip": "not tried",

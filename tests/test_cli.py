@@ -245,7 +245,7 @@ def test_every_option_is_on_the_command_line() -> None:
     missing = {name for name in known if f"--{name.replace('_', '-')} " not in help_text}
     assert missing == NOT_ON_THE_COMMAND_LINE.keys()
     flags = {parameter.name for parameter in get_command(app).commands["write"].params} - {"help"}
-    assert flags - known == {"source", "output", "input_format", "progress"}
+    assert flags - known == {"source", "output", "input_format", "progress", "explain"}
 
 
 def test_options_of_types(tmp_path: Path, output: Path) -> None:
@@ -357,6 +357,39 @@ def test_column_encoding_takes_the_dictionary_from_that_column_alone(flat: Path,
     assert "use_dictionary" in _fails(2, "write", flat, output, "--column-encoding", "name=PLAIN", "--use-dictionary")
     assert _run("write", flat, output, "--column-encoding", "PLAIN").exit_code == 0
     assert [stats.encoding for stats in _columns(output)[1].encoding_stats] == [Encoding.PLAIN]
+
+
+def test_encodings_are_chosen_and_explained(tmp_path: Path, output: Path) -> None:
+    source = tmp_path / "rising.arrow"
+    table = pa.table({"a\n[b]": range(5000), "name": [f"n{i % 10}" for i in range(5000)]})
+    _as_arrow_file(table, source)
+    options = ["--column-encoding", "auto", "--encoding-goal", "size", "--compression", "none"]
+    result = _run("write", source, output, *options, "--explain")
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert [line[1] for line in lines if line[:1] == ["name"]] == ["RLE_DICTIONARY"]
+    assert [line[2] for line in lines if line[:2] == ["a", "[b]"]] == ["DELTA_BINARY_PACKED"]
+    (plain,) = (line for line in lines if line[:2] == ["PLAIN", "40,000"])
+    assert plain[2] == "bytes"
+    assert lines[-1][0].endswith("a.parquet:") or str(output.name) in result.stdout
+    assert [column.encoding_stats[-1].encoding for column in _columns(output)] == [
+        Encoding.DELTA_BINARY_PACKED,
+        Encoding.RLE_DICTIONARY,
+    ]
+    result = _run("write", source, output, "--explain")
+    assert "a dictionary where it pays" in " ".join(result.stdout.split())
+    assert "Encodings" not in _run("write", source, output).stdout
+
+
+def test_auto_for_one_column_leaves_the_dictionary_of_others(flat: Path, output: Path) -> None:
+    options = ["--column-encoding", "id=PLAIN", "--column-encoding", "name=auto", "--encoding-goal", "name=speed"]
+    assert _run("write", flat, output, *options).exit_code == 0
+    assert [column.encoding_stats[-1].encoding for column in _columns(output)] == [
+        Encoding.PLAIN,
+        Encoding.RLE_DICTIONARY,
+    ]
+    assert _run("write", flat, output, "--column-encoding", "auto", "--column-encoding", "id=PLAIN").exit_code == 0
+    assert "encoding_goal: expected" in _fails(2, "write", flat, output, "--encoding-goal", "small")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ FLOORS = [
     {"compression", "statistics"},
     {"schema", "stored", "keys", "buffers", "levels", "views", "pages", "framing"}
     | {"page_index", "encodings", "bloom", "footer"},
-    {"column_writer"},
+    {"column_writer", "sampling", "encoding_choice", "explanation"},
     {"sinks", "inputs", "row_groups", "file_plan", "file_writer"}
     | {"reader", "bounds", "level_names", "inspection", "sizes"},
     {"api", "dataset", "conversion", "demo", "display", "inspection_view", "warmup", "cli", "__init__", "__main__"},
@@ -27,6 +27,7 @@ READ_SIDE = {"reader", "bounds", "level_names", "inspection", "sizes"}
 WRITE_SIDE = {
     *("stored", "keys", "buffers", "levels", "views", "pages", "framing", "page_index", "encodings", "bloom", "footer"),
     *("column_writer", "row_groups", "file_plan", "file_writer", "statistics"),
+    *("sampling", "encoding_choice", "explanation"),
 }
 
 

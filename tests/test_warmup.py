@@ -56,6 +56,9 @@ for arrow_type in (pa.int32(), pa.int64(), pa.string(), pa.large_string(), pa.bi
             table = pa.table({"c": column})
             cw.write_table(table, io.BytesIO(), use_dictionary=False, column_encoding=encoding)
             cw.write_table(table, io.BytesIO(), use_dictionary=False, column_encoding=encoding, max_threads=3)
+    for column in (numbers.cast(arrow_type), pa.array([None, "1", "2"] * 5000).cast(arrow_type)):
+        for nullable in (True, False)[: 2 - bool(column.null_count)]:
+            cw.write_column(column, io.BytesIO(), nullable=nullable, column_encoding="auto", compression="zstd")
     cw.write_table(pa.schema([("c", deep(20, arrow_type))]).empty_table(), io.BytesIO())
     cw.write_table(pa.table({"c": pa.nulls(10, deep(20, arrow_type))}), io.BytesIO(), row_group_size=3)
     cw.write_table(pa.table({"c": pa.nulls(10, arrow_type)}), io.BytesIO(), size_statistics_level="ColumnChunk")

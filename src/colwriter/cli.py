@@ -83,7 +83,7 @@ def demo(
     raise typer.Exit(0 if equal else 1)
 
 
-_NOT_OPTIONS = ("source", "output", "input_format", "progress")
+_NOT_OPTIONS = ("source", "output", "input_format", "progress", "explain")
 
 
 @app.command()
@@ -126,7 +126,12 @@ def write(
     size_statistics_level: Annotated[
         list[str] | None, _each("None, ColumnChunk or PageAndColumnChunk (default).", "LEVEL")
     ] = None,
-    column_encoding: Annotated[list[str] | None, _each("Encoding instead of a dictionary.", "ENCODING")] = None,
+    column_encoding: Annotated[
+        list[str] | None, _each("Encoding instead of a dictionary, or auto to choose from the data.", "ENCODING")
+    ] = None,
+    encoding_goal: Annotated[
+        list[str] | None, _each("What auto chooses for: size, balanced (default) or speed.", "GOAL")
+    ] = None,
     bloom_filter_options: Annotated[
         list[str] | None, _each("Bloom filters that find so many of the absent values, such as 0.01.", "FPP")
     ] = None,
@@ -144,6 +149,7 @@ def write(
         bool | None, _option("Call the elements of lists element, or as Arrow does; yes by default.")
     ] = None,
     max_threads: Annotated[int | None, _option("Most threads; one a core by default.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the encodings of each column, and why.")] = False,
 ) -> None:
     """Write CSV, JSON lines, Arrow or Parquet as Parquet.
 
@@ -162,6 +168,8 @@ def write(
             raise InvalidOptionError(f"{output}: the output is the input")
         with open_source(source, input_format) as batches, display.progress("writing", progress) as update:
             written = convert(batches, output, options, lambda done: update(done, batches.total, ""))
+        if explain:
+            display.show_explanation(written.explanation)
         display.show_written(written)
 
 

@@ -14,7 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from colwriter.errors import InvalidDataError, InvalidOptionError, UnsupportedTypeError
+from colwriter.explanation import Explanation
 from colwriter.file_writer import ParquetWriter
+from colwriter.options import AUTO
 from colwriter.schema import children, parquet_schema
 from colwriter.sizes import decoded_size
 from colwriter.stored import stored_schema
@@ -27,6 +29,7 @@ PER_COLUMN: dict[str, Any] = {
     "compression_level": None,
     "size_statistics_level": "PageAndColumnChunk",
     "column_encoding": None,
+    "encoding_goal": "balanced",
     "page_boundaries": None,
     "bloom_filter_options": None,
 }
@@ -150,13 +153,17 @@ def _parquet(file: pa.NativeFile) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A Parquet file. Sizes in bytes; ``decoded_size`` as its footer tells it, None if that does not."""
+    """A Parquet file. Sizes in bytes; ``decoded_size`` as its footer tells it, None if that does not.
+
+    ``explanation``: how its columns are encoded.
+    """
 
     path: Path
     num_rows: int
     row_groups: int
     file_size: int
     decoded_size: int | None
+    explanation: Explanation
 
 
 def convert(source: Source, output: Path, options: Mapping[str, Any], on_progress: Callable[[int], None]) -> Written:
@@ -175,7 +182,8 @@ def convert(source: Source, output: Path, options: Mapping[str, Any], on_progres
     on_progress(source.total)
     footer = writer.metadata
     decoded = decoded_size(footer, stored_schema(source.schema))
-    return Written(output, footer.num_rows, len(footer.row_groups), output.stat().st_size, decoded)
+    size = output.stat().st_size
+    return Written(output, footer.num_rows, len(footer.row_groups), size, decoded, writer.explain())
 
 
 def _check_types(schema: pa.Schema) -> None:
@@ -200,7 +208,7 @@ def writer_options(given: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any
     """Options as the command line has them, as ``ParquetWriter`` takes them.
 
     A text "column=value" holds for that column; one without "=" for all others. Columns with a ``column_encoding`` get
-    no dictionary, unless ``use_dictionary`` is given too.
+    no dictionary, unless that is "auto" or ``use_dictionary`` is given too.
     """
     options = dict(given)
     for name, default in PER_COLUMN.items():
@@ -210,11 +218,17 @@ def writer_options(given: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any
             options[name] = _per_column(name, given[name], default, [field.name for field in fields])
     encoding = options.get("column_encoding")
     if encoding is not None and "use_dictionary" not in given:
+        by_name = encoding if isinstance(encoding, dict) else dict.fromkeys(schema.names, encoding)
         paths = [column.dotted_path for column in parquet_schema(stored_schema(schema)).columns]
-        options["use_dictionary"] = isinstance(encoding, dict) and [
-            path for path in paths if not any(f"{path}.".startswith(f"{name}.") for name in encoding)
-        ]
+        options["use_dictionary"] = [path for path in paths if _encoding_of(path, by_name).upper() == AUTO]
     return options
+
+
+def _encoding_of(path: str, by_name: Mapping[str, str]) -> str:
+    """The ``column_encoding`` of a leaf, by the longest name of it or an ancestor; "auto" allows what none allows."""
+    while path and path not in by_name:
+        path = path.rpartition(".")[0]
+    return by_name.get(path, AUTO)
 
 
 def _per_column(option: str, texts: Sequence[str], default: Any, columns: Sequence[str]) -> Any:
@@ -253,6 +267,10 @@ def _parse_fpp(option: str, text: str) -> dict[str, float]:
         return {"fpp": float(text)}
     except ValueError:
         raise InvalidOptionError(f"{option}: expected a number above 0 and below 1, found {text!r}") from None
+
+
+def _as_it_is(option: str, text: str) -> Any:
+    return text
 
 
 # What the texts of an option say, where they are no values yet.

@@ -14,6 +14,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from colwriter.conversion import Written
+    from colwriter.explanation import Explanation
     from colwriter.warmup import WarmupReport
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "printable",
     "progress",
     "show_error",
+    "show_explanation",
     "show_warmup",
     "show_written",
     "size",
@@ -51,6 +53,19 @@ def show_written(written: Written) -> None:
     counts = f"{plural(written.num_rows, 'row')}, {plural(written.row_groups, 'row group')}"
     line = f"{written.path}: {counts}, {size(written.file_size)}, {decoded}"
     console().print(printable(line), soft_wrap=True)
+
+
+def show_explanation(explanation: Explanation) -> None:
+    """A table of the encodings of each column: those that there were to choose from, and what was written."""
+    texts, numbers = ("column", "encoding"), ("estimated", "nominal time", "written")
+    table = new_table("Encodings", texts, numbers, ("why",))
+    for column in explanation.columns:
+        path, written = printable(column.path), f"{count(column.bytes_written)} bytes"
+        chosen = ", ".join(encoding.name for encoding in column.encodings)
+        table.add_row(path, chosen, "", "", written, column.reason, style="bold")
+        for encoding, estimated, time in column.candidates:
+            table.add_row("", f"  {encoding.name}", f"{count(estimated)} bytes", f"{time / 1e6:,.1f} ms", "", "")
+    console().print(table)
 
 
 def show_warmup(report: WarmupReport) -> None:

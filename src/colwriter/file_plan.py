@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -110,14 +110,25 @@ def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
     key_values = {metadata_text(key): metadata_text(value) for key, value in (schema.metadata or {}).items()}
     if options.store_schema:
         key_values[ARROW_SCHEMA_KEY] = base64.b64encode(readable_schema(schema).serialize()).decode()
-    fields = tuple(_top_field(field, parquet, parquet.leaves(i), columns) for i, field in enumerate(stored))
+    fields = tuple(
+        _top_field(field, given, parquet, parquet.leaves(i), columns)
+        for i, (field, given) in enumerate(zip(stored, schema.types, strict=True))
+    )
     orders = tuple(TOTAL_ORDER if column.leaf.total_order else TYPE_ORDER for column in parquet.columns)
     return FilePlan(options, stored, parquet, fields, key_values, orders)
 
 
-def _top_field(field: pa.Field, schema: ParquetSchema, leaves: range, columns: list[ColumnOptions]) -> TopField:
+def _top_field(
+    field: pa.Field, given: pa.DataType, schema: ParquetSchema, leaves: range, columns: list[ColumnOptions]
+) -> TopField:
+    """``field``, of the type ``given`` as Arrow has it, with what holds for its leaves.
+
+    Where that has a dictionary, nothing is chosen: pyarrow reads PLAIN and RLE_DICTIONARY alone into one.
+    """
     descriptors = list(schema.columns[leaves.start : leaves.stop])
     options = tuple(columns[leaves.start : leaves.stop])
+    if any(column.encoding_goal for column in options) and "dictionary<" in str(given):
+        options = tuple(replace(column, encoding_goal=None) for column in options)
     return TopField(field, descriptors, options, descriptors[0].leaf if options[0].use_dictionary else None)
 
 

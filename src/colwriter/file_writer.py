@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from types import TracebackType
@@ -15,12 +15,14 @@ from colwriter import thrift
 from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
 from colwriter.column_writer import EncodedChunk, encode_column_chunk
+from colwriter.encoding_choice import Choices
 from colwriter.errors import InvalidDataError, InvalidOptionError
+from colwriter.explanation import Explanation, explain_column
 from colwriter.file_plan import TopField, metadata_text, plan_file
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import Pieces
 from colwriter.inputs import as_reader
-from colwriter.levels import shred
+from colwriter.levels import LeafColumn, shred
 from colwriter.metadata import (
     ColumnChunk,
     ColumnMetaData,
@@ -107,6 +109,7 @@ class ParquetWriter:
         self._options = WriterOptions.from_keywords(**options)
         self._input_schema = schema
         self._plan = plan_file(schema, self._options)
+        self._choices = Choices(self._options)
         self._key_values: dict[str, str | None] = {**self._plan.key_values}
         self._row_groups: list[_WrittenRowGroup] = []
         self._row_groups_elsewhere: list[RowGroup] = []
@@ -136,6 +139,22 @@ class ParquetWriter:
             chunks = (group.chunks for group in self._row_groups)
             self._metadata = self._footer(list(map(_column_chunks, chunks, self._places)))
         return self._metadata
+
+    def explain(self) -> Explanation:
+        """How each leaf column is encoded, why, and the bytes that it takes, in the row groups that are written so far.
+
+        For a column whose ``column_encoding`` is ``"auto"`` also the encodings that there were to choose from.
+        """
+        leaves = (pair for top in self._plan.fields for pair in zip(top.descriptors, top.options, strict=True))
+        return Explanation(
+            tuple(
+                explain_column(
+                    *(descriptor, column, self._choices.last(descriptor.path)),
+                    [group.chunks[number].metadata for group in self._row_groups],
+                )
+                for number, (descriptor, column) in enumerate(leaves)
+            )
+        )
 
     def write(self, table: Any, row_group_size: int | None = None) -> None:
         """Write a table, or anything that ``write_table`` of the module takes."""
@@ -319,16 +338,26 @@ class ParquetWriter:
         helpers = threads if count == 1 else 1
         costs = [column.nbytes // len(sizes) for column in columns] if threads > 1 and count > 1 else []
 
-        def encode(number: int, arena: Arena) -> list[EncodedChunk]:
-            group, i = divmod(number, width)
+        first = len(self._row_groups)
+
+        def leaves(group: int, i: int, arena: Arena) -> Iterator[LeafColumn]:
             top = self._plan.fields[i]
             column = columns[i] if len(sizes) == 1 else columns[i].slice(group * size, size)
             array = _contiguous(column, top, self._options.dictionary_pagesize_limit)
-            leaves = shred(array, top.field, top.descriptors, arena)
-            return [
-                encode_column_chunk(leaf, self._options, column, arena, helpers, written + group * size)
-                for leaf, column in zip(leaves, top.options, strict=True)
-            ]
+            return shred(array, top.field, top.descriptors, arena)
+
+        def encode(number: int, arena: Arena) -> list[EncodedChunk]:
+            group, i = divmod(number, width)
+            chunks = []
+            for k, (leaf, column) in enumerate(zip(leaves(group, i, arena), self._plan.fields[i].options, strict=True)):
+                if column.encoding_goal is not None:
+
+                    def leaf_of(ordinal: int, k: int = k) -> LeafColumn:
+                        return next(islice(leaves(ordinal - first, i, arena), k, None))
+
+                    column = self._choices.applied(leaf, column, first + group, leaf_of, arena)
+                chunks.append(encode_column_chunk(leaf, self._options, column, arena, helpers, written + group * size))
+            return chunks
 
         encoded = in_order(encode, count, threads, lambda number: costs[number % width], sum(costs) + EARLY_BYTES)
         for num_rows in sizes:

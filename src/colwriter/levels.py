@@ -61,7 +61,7 @@ class LeafColumn(NamedTuple):
     ``row_levels`` and ``row_slots`` int64[rows + 1]: where rows start; empty if a row is one level and one slot.
     ``values``, ``offsets``, ``data`` and ``value_offset`` hold the slots (see ``LeafBuffers``). Of a dictionary-encoded
     array, ``values`` are its codes, int32, and the slots of ``dictionary`` its entries. Byte arrays may be ``views``
-    still, see ``flatten``.
+    still, see ``flatten``. ``row_validity``: if rows are lists of slots, which of them are not null.
     """
 
     descriptor: ColumnDescriptor
@@ -81,6 +81,7 @@ class LeafColumn(NamedTuple):
     value_offset: int
     dictionary: LeafColumn | None = None
     views: Views | None = None
+    row_validity: Bitmap | None = None
 
 
 _ALL_VALID = Bitmap(EMPTY, 0)
@@ -263,7 +264,7 @@ class _Shredder:
         inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
         valid = (validity_bitmap(child) if element.nullable else None) or _ALL_VALID
         packed = Levels(frozen(repetition), 1), Levels(frozen(definition), width)
-        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena)
+        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena, lists)
 
     def definition(self, levels: _Levels) -> Bytes:
         """The definition levels as an array, which they may not be yet."""
@@ -405,6 +406,7 @@ def _leaf_column(
     definition: Levels,
     valid: Bitmap,
     arena: Arena,
+    row_validity: Bitmap | None = None,
 ) -> LeafColumn:
     buffers = leaf_buffers(array, descriptor, valid, arena)
     return LeafColumn(
@@ -424,6 +426,7 @@ def _leaf_column(
         data=buffers.data,
         value_offset=buffers.bit_offset,
         views=buffers.views,
+        row_validity=row_validity,
     )
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,15 @@ from colwriter.leaf_types import TypeOptions
 from colwriter.metadata import CompressionCodec, Encoding, SortingColumn, Type
 from colwriter.parallel import available_threads
 
-__all__ = ["BloomFilterOptions", "ColumnOptions", "SizeStatisticsLevel", "WriterOptions", "parse_bool"]
+__all__ = [
+    "AUTO",
+    "BloomFilterOptions",
+    "ColumnOptions",
+    "EncodingGoal",
+    "SizeStatisticsLevel",
+    "WriterOptions",
+    "parse_bool",
+]
 
 T = TypeVar("T")
 
@@ -56,6 +64,14 @@ class SizeStatisticsLevel(Enum):
         raise InvalidOptionError(f"size_statistics_level: expected one of {allowed}, found {value!r}")
 
 
+class EncodingGoal(Enum):
+    """What encodings that are chosen from the data are chosen for (``colwriter.encoding_choice``)."""
+
+    SIZE = "size"
+    BALANCED = "balanced"
+    SPEED = "speed"
+
+
 class BloomFilterOptions(NamedTuple):
     """Number of distinct values (None: as many as there are) for which a filter has a false positive probability."""
 
@@ -65,7 +81,11 @@ class BloomFilterOptions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnOptions:
-    """What holds for one leaf column."""
+    """What holds for one leaf column.
+
+    With an ``encoding_goal``, encodings are chosen from the data: ``encoding`` is that of a column without values, and
+    ``use_dictionary`` says whether a dictionary may be chosen. Without, they are the encodings.
+    """
 
     codec: CompressionCodec
     codec_name: str
@@ -76,6 +96,7 @@ class ColumnOptions:
     write_page_index: bool
     size_statistics_level: SizeStatisticsLevel
     bloom_filter: BloomFilterOptions | None = None
+    encoding_goal: EncodingGoal | None = None
     page_boundaries: NDArray[np.int64] | None = field(default=None, compare=False)
 
 
@@ -124,7 +145,8 @@ _CODECS = {
     "zstd": (CompressionCodec.ZSTD, "zstd"),
 }
 
-# The values of column_encoding.
+# The values of column_encoding; AUTO stands for an encoding that is chosen from the data.
+AUTO: Literal["AUTO"] = "AUTO"
 _ENCODINGS = {
     encoding.name: encoding
     for encoding in (
@@ -166,14 +188,25 @@ def _parse_level(value: object) -> int | None:
     return None if value is None else _integer("compression_level", value, "an integer")
 
 
-def _parse_encoding(value: object) -> Encoding:
+def _parse_encoding(value: object) -> Encoding | Literal["AUTO"]:
     # RLE_DICTIONARY is asked for by use_dictionary, as in pyarrow.
-    if isinstance(value, str) and value.upper() in _ENCODINGS:
-        return _ENCODINGS[value.upper()]
+    name = value.upper() if isinstance(value, str) else ""
+    if name == AUTO:
+        return AUTO
+    if name in _ENCODINGS:
+        return _ENCODINGS[name]
     raise InvalidOptionError(
-        f"column_encoding: expected one of {', '.join(map(repr, _ENCODINGS))} (the dictionary encoding is asked for by "
-        f"use_dictionary), found {value!r}"
+        f"column_encoding: expected one of {', '.join(map(repr, _ENCODINGS))} or 'auto' (the dictionary encoding is "
+        f"asked for by use_dictionary), found {value!r}"
     )
+
+
+def _parse_goal(value: object) -> EncodingGoal:
+    for goal in EncodingGoal:
+        if value == goal.value:
+            return goal
+    allowed = ", ".join(repr(goal.value) for goal in EncodingGoal)
+    raise InvalidOptionError(f"encoding_goal: expected one of {allowed}, found {value!r}")
 
 
 def _parse_version(value: object) -> int:
@@ -239,7 +272,8 @@ class WriterOptions:
     _codec: PerColumn[str]
     _level: PerColumn[int | None]
     _dictionary: PerColumn[bool]
-    _encoding: PerColumn[Encoding | None]
+    _encoding: PerColumn[Encoding | Literal["AUTO"] | None]
+    _goal: PerColumn[EncodingGoal]
     _byte_stream_split: PerColumn[bool]
     _statistics: PerColumn[bool]
     _page_index: PerColumn[bool]
@@ -280,7 +314,8 @@ class WriterOptions:
     def _per_column(self) -> tuple[PerColumn[Any], ...]:
         return (
             *(self._codec, self._level, self._dictionary, self._encoding, self._byte_stream_split),
-            *(self._statistics, self._page_index, self._size_statistics, self._bloom_filter, self._page_boundaries),
+            *(self._statistics, self._page_index, self._size_statistics, self._bloom_filter),
+            *(self._goal, self._page_boundaries),
         )
 
     def resolve_all(self, paths: Sequence[str]) -> list[ColumnOptions]:
@@ -292,12 +327,20 @@ class WriterOptions:
     def resolve(self, path: str) -> ColumnOptions:
         """What holds for the leaf column ``path``."""
         codec, name = _CODECS[self._codec.resolve(path)]
-        use_dictionary, encoding = self._dictionary.resolve(path), self._encoding.resolve(path)
+        use_dictionary = self._dictionary.resolve(path)
+        goal, encoding = None, self._encoding.resolve(path)
+        split = self._byte_stream_split.resolve(path)
+        if encoding == AUTO:
+            if split:
+                raise InvalidOptionError(
+                    f"{path}: column_encoding is 'auto', and use_byte_stream_split asks for 'BYTE_STREAM_SPLIT'"
+                )
+            goal, encoding = self._goal.resolve(path), None
         if encoding is not None and use_dictionary:
             raise InvalidOptionError(
                 f"{path}: column_encoding is {encoding.name!r}, and use_dictionary asks for a dictionary"
             )
-        if self._byte_stream_split.resolve(path) and not use_dictionary:  # a dictionary goes before, as in pyarrow
+        if split and not use_dictionary:  # a dictionary goes before, as in pyarrow
             if encoding not in (None, Encoding.BYTE_STREAM_SPLIT):
                 raise InvalidOptionError(
                     f"{path}: column_encoding is {encoding.name!r}, and use_byte_stream_split asks for "
@@ -314,6 +357,7 @@ class WriterOptions:
             write_page_index=self._page_index.resolve(path),
             size_statistics_level=self._size_statistics.resolve(path),
             bloom_filter=self._bloom_filter.resolve(path),
+            encoding_goal=goal,
             page_boundaries=self._page_boundaries.resolve(path),
         )
 
@@ -329,6 +373,7 @@ def _read_keywords(
     compression_level: object = None,
     write_statistics: object = True,
     column_encoding: object = None,
+    encoding_goal: object = EncodingGoal.BALANCED.value,
     use_byte_stream_split: object = False,
     data_page_size: object = None,
     data_page_version: object = "1.0",
@@ -360,7 +405,7 @@ def _read_keywords(
     """Read the keywords of ``write_table``, which have pyarrow's names; raises ``InvalidOptionError``."""
     _check_others(others)
     _positive("write_batch_size", write_batch_size, 1)  # pyarrow works in batches of it; here it has no effect
-    encoding: PerColumn[Encoding | None] = PerColumn("column_encoding", None, {})
+    encoding: PerColumn[Encoding | Literal["AUTO"] | None] = PerColumn("column_encoding", None, {})
     if column_encoding is not None:
         encoding = _per_column("column_encoding", column_encoding, None, _parse_encoding)
     return WriterOptions(
@@ -399,6 +444,7 @@ def _read_keywords(
         _level=_per_column("compression_level", compression_level, None, _parse_level),
         _dictionary=_names("use_dictionary", use_dictionary),
         _encoding=encoding,
+        _goal=_per_column("encoding_goal", encoding_goal, EncodingGoal.BALANCED, _parse_goal),
         _byte_stream_split=_names("use_byte_stream_split", use_byte_stream_split),
         _statistics=_names("write_statistics", write_statistics),
         _page_index=_names("write_page_index", write_page_index),

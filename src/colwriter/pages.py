@@ -225,6 +225,9 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
         return NO_HISTOGRAMS
     repetition = np.empty((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
     definition = np.empty((len(pages) + 1, top + 1), np.int64)
+    if leaf.row_validity is not None:
+        kernels.histogram.levels_of_lists(pages.fences, leaf.slot_level, *leaf.row_validity, repetition, definition)
+        return Histograms(repetition, definition)
     kernels.histogram.known_levels(pages.fences, leaf.slot_level, repetition, definition)
     if deepest:
         _count(leaf.repetition_levels, pages, repetition, 1, deepest + 1, arena)
@@ -239,7 +242,7 @@ def _count(levels: Levels, pages: Pages, histograms: Int64s, first: int, end: in
     if len(levels.data) == 0:  # all the largest, which is known
         histograms[:, first:end] = 0
     elif end - first <= COMPARED_LEVELS:
-        kernels.histogram.count_missing(levels.data, levels.width, pages.levels, first, end, histograms)
+        kernels.histogram.count_missing(levels.data, pages.levels, first, end, histograms)
     else:
         partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
         partials[:] = 0

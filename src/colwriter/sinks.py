@@ -63,6 +63,9 @@ class Sink:
     def write_pieces(self, pieces: Pieces) -> None:
         """Append the pieces of a buffer."""
         size = pieces.size
+        if len(pieces.starts) == 1:  # a file of one page has no need of the kernel
+            self.write(pieces.data.data[int(pieces.starts[0]) : int(pieces.ends[0])])
+            return
         if size < len(pieces.starts) * SMALL and size <= BUFFER_SIZE:
             if self._waiting + size > BUFFER_SIZE:
                 self._flush()

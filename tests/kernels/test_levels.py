@@ -40,7 +40,7 @@ def test_histograms_agree_with_a_plain_count(count: int, max_level: int) -> None
         known = np.reshape(expected, counted.shape).astype(np.int64)
         compared = np.vstack([known, known.sum(axis=0)])
         compared[:, first:end] = -1
-        histogram.count_missing(levels, 8, starts, first, end, compared)
+        histogram.count_missing(levels, starts, first, end, compared)
         assert np.array_equal(compared[:-1], known)
         assert np.array_equal(compared[-1], known.sum(axis=0))
 
@@ -63,7 +63,7 @@ def test_known_histograms(max_level: int, levels: list[int], expected: list[int]
     histogram.count_levels(array, starts, 4, np.zeros(4 * (max_level + 1), np.int64), counted)
     assert counted.tolist() == [expected]
     counted = np.zeros((2, max_level + 1), np.int64)
-    histogram.count_missing(array, 8, starts, 0, max_level + 1, counted)
+    histogram.count_missing(array, starts, 0, max_level + 1, counted)
     assert counted.tolist() == [expected, expected]
 
 
@@ -282,17 +282,23 @@ def test_packed_list_levels(
     assert levels == len(expected[0])
     assert unpack(repetition, 1, levels) == expected[0]
     assert unpack(definition, width, levels) == expected[1]
-    if width == 2:
-        starts = np.array(sorted({0, levels // 3, levels}), np.int64)
-        counted = np.zeros((len(starts), 4), np.int64)
-        histogram.count_missing(definition, 2, starts, 0, 4, counted)
-        assert counted[-1].tolist() == [expected[1].count(level) for level in range(4)]
-        for page in range(len(starts) - 1):
-            part = expected[1][starts[page] : starts[page + 1]]
-            assert counted[page].tolist() == [part.count(level) for level in range(4)]
     rows = np.flatnonzero(np.array(expected[0]) == 0)
     assert row_levels.tolist() == [*rows, levels]
     assert row_slots.tolist() == (offsets - first).tolist()
+
+    # The histograms of two pages follow from the page table and the validity of the lists.
+    row_fences = np.array(sorted({0, count // 3, count}), np.int64)
+    level_fences, slot_fences = row_levels[row_fences], row_slots[row_fences]
+    value_fences = np.concatenate([[0], np.cumsum(elements)])[slot_fences]
+    fences = np.array([row_fences, level_fences, slot_fences, value_fences], np.int64)
+    counted = np.full((len(row_fences), 2), -1), np.full((len(row_fences), optional + element_optional + 2), -1)
+    validity = bitmap(valid, offset) if list_nulls and optional else none
+    histogram.levels_of_lists(fences, optional + 1, validity, offset, *counted)
+    ends = [*level_fences.tolist(), 0]
+    for page in range(len(row_fences)):
+        part = slice(ends[page], ends[page + 1]) if page + 1 < len(row_fences) else slice(None)
+        for levels_of, counts in zip(expected, counted, strict=True):
+            assert counts[page].tolist() == [levels_of[part].count(level) for level in range(counts.shape[1])]
 
 
 def expanded(

@@ -25,7 +25,17 @@ from colwriter.levels import LeafColumn
 from colwriter.metadata import Encoding
 from colwriter.pages import EncodedValues, Lead, Pages, bit_width
 
-__all__ = ["Dictionary", "build", "distinct_count", "encode", "index_bits", "pays", "recode"]
+__all__ = [
+    "Dictionary",
+    "build",
+    "covered_values",
+    "distinct_count",
+    "encode",
+    "index_bits",
+    "pays",
+    "recode",
+    "sample_values",
+]
 
 SAMPLE_SIZE = 2048
 # Fewer values than this are not worth a sample.
@@ -151,15 +161,33 @@ def _promising(met: int, distinct: int, num_values: int, width: float, limit: in
         return True
     twice = met - distinct
     entries = met * met / (2 * twice) if twice else float("inf")
-    entries = min(entries, num_values)
-    most = limit / width
-    covered = float(num_values)
-    if entries > most:
-        # Full after about `most` entries; until then hardly a value came twice if entries is much larger.
-        covered = min(covered, -entries * float(np.log1p(-min(most / entries, 0.999999))))
-        entries = most
+    entries, covered = covered_values(min(entries, num_values), num_values, limit / width)
     bits = bit_width(max(int(entries) - 1, 0))
     return entries * width + covered * bits / 8 < 0.95 * covered * width
+
+
+def covered_values(entries: float, num_values: int, most: float) -> tuple[float, float]:
+    """Of ``num_values`` values, ``entries`` of them distinct, how many a dictionary of ``most`` entries holds at most.
+
+    Returns the entries that it has, and the values. They are drawn as in ``_promising``.
+    """
+    if entries <= most:
+        return entries, float(num_values)
+    # Full after about `most` entries; until then hardly a value came twice if entries is much larger.
+    return most, min(float(num_values), -entries * float(np.log1p(-min(most / entries, 0.999999))))
+
+
+def sample_values(leaf: LeafColumn, arena: Arena) -> NDArray[np.int64]:
+    """The values of ``SAMPLE_SIZE`` slots that are spread over a leaf; of byte arrays, their hashes."""
+    sample: NDArray[np.int64] = arena.take(min(SAMPLE_SIZE, leaf.num_slots), np.int64)
+    slots = leaf.validity, leaf.bit_offset, 0, leaf.num_slots, sample
+    if leaf.descriptor.leaf.storage is Storage.NUMBERS:
+        met = kernels.dictionary.sample_fixed(leaf.values, *slots)
+    else:
+        met = kernels.dictionary.hash_slots(leaf.offsets, leaf.data, *slots)
+    if met < 0:
+        raise invalid_offsets(leaf)
+    return sample[:met]
 
 
 def _distinct(sample: NDArray[np.int64]) -> int:
@@ -175,10 +203,8 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
         return None
     probation = 0
     if num_values > SMALL:
-        sample = arena.take(SAMPLE_SIZE, np.int64)
-        met = kernels.dictionary.sample_fixed(leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, sample)
-        distinct = _distinct(sample[:met])
-        if not _promising(met, distinct, num_values, width, limit):
+        sample = sample_values(leaf, arena)
+        if not _promising(len(sample), _distinct(sample), num_values, width, limit):
             probation = PROBATION
     entries = arena.take(max_entries, leaf.values.dtype)
     indices = arena.take(num_values + kernels.rle.INDEX_PADDING, np.int32)
@@ -201,14 +227,8 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
     span = max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0)
     probation = 0
     if num_values > SMALL:
-        hashes = arena.take(SAMPLE_SIZE, np.int64)
-        met = kernels.dictionary.hash_slots(
-            leaf.offsets, leaf.data, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, hashes
-        )
-        if met < 0:
-            raise invalid_offsets(leaf)
-        distinct = _distinct(hashes[:met])
-        if not _promising(met, distinct, num_values, span / num_values + 4, limit):
+        sample = sample_values(leaf, arena)
+        if not _promising(len(sample), _distinct(sample), num_values, span / num_values + 4, limit):
             probation = PROBATION
     entries = arena.take(max_entries, np.int64)
     keys = arena.take(kernels.dictionary.KEY_WORDS * max_entries, np.uint64)

@@ -14,9 +14,10 @@ from colwriter.kernels.pagination import LEVELS, ROWS, VALUES
 MAX_VARINT = 10
 # A field header, and the header of a list.
 LIST_HEADER = 2 + MAX_VARINT
-# The header of the next field, a list, and types of list elements.
-LIST_FIELD = 0x19
-BOOL, I64, BINARY, STRUCT = 1, 6, 8, 12
+# The header of the next field, a list, and types of list elements. Typed: a literal of Python compiles a helper once
+# more for each value.
+LIST_FIELD = np.int64(0x19)
+BOOL, I64, BINARY, STRUCT = np.int64(1), np.int64(6), np.int64(8), np.int64(12)
 
 
 def index_bound(num_pages: int, bound_bytes: int, num_counts: int) -> int:

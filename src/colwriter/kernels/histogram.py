@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel, load_u64, popcount
-from colwriter.kernels.pagination import ROWS, SLOTS, VALUES
+from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel, load_u64
+from colwriter.kernels.pagination import LEVELS, ROWS, SLOTS, VALUES, count_valid
 
 # Measured in benchmarks/histogram.py; see docs/performance.md.
 NUM_PARTIALS = 4
@@ -80,26 +80,6 @@ def _count_bytes(levels: Bytes, start: Int, end: Int, level: Int) -> Int:
     return total
 
 
-@inlined
-def _count_pairs(pairs: Bytes, start: Int, end: Int, level: Int) -> Int:
-    """As ``_count_bytes``, of levels packed in two bits each."""
-    even = np.uint64(0x5555555555555555)
-    other = np.uint64(level) * even
-    # Whole words from a byte boundary on, so that the loop vectorises; the levels before and after one by one.
-    first = ((start + 3) & ~3) >> 2
-    words = max(end - 4 * first, 0) >> 5
-    whole = pairs[first : first + 8 * words]
-    total = np.int64(0)
-    for k in range(words):
-        different = load_u64(whole, 8 * k) ^ other
-        total += popcount(~(different | (different >> np.uint64(1))) & even)
-    for i in range(start, min(4 * first, end)):
-        total += np.int64((pairs[i >> 2] >> np.uint8(2 * (i & 3))) & 3 == level)
-    for i in range(max(4 * first + 32 * words, start), end):
-        total += np.int64((pairs[i >> 2] >> np.uint8(2 * (i & 3))) & 3 == level)
-    return total
-
-
 @kernel
 def known_levels(fences: Int64s, slot_level: Int, repetition: Int64s, definition: Int64s) -> None:
     """Fill in the columns of histograms that need no counting, since the page table has them.
@@ -124,11 +104,45 @@ def known_levels(fences: Int64s, slot_level: Int, repetition: Int64s, definition
 
 
 @kernel
-def count_missing(levels: Bytes, width: Int, level_starts: Int64s, first: Int, end: Int, histograms: Int64s) -> None:
+def levels_of_lists(
+    fences: Int64s, slot_level: Int, row_validity: Bytes, bit_offset: Int, repetition: Int64s, definition: Int64s
+) -> None:
+    """Histograms of a column whose rows are lists of leaves: nothing is counted but the null lists of each page.
+
+    The levels below ``slot_level`` (1 or 2) are those of null lists, if lists are optional, and of empty ones. The
+    validity bitmap of the rows, empty if there are no nulls, tells one from the other. The rest is as in
+    ``known_levels``.
+    """
+    pages = fences.shape[1] - 1
+    all_nulls = np.int64(0)
+    for page in range(pages + 1):
+        start = page if page < pages else 0
+        end = page + 1 if page < pages else pages
+        rows = fences[ROWS, end] - fences[ROWS, start]
+        levels = fences[LEVELS, end] - fences[LEVELS, start]
+        slots = fences[SLOTS, end] - fences[SLOTS, start]
+        nulls = all_nulls
+        if page < pages and len(row_validity) > 0:
+            first = bit_offset + fences[ROWS, page]
+            nulls = rows - count_valid(row_validity, first, first + rows)
+            all_nulls += nulls
+        repetition[page, 0] = rows
+        repetition[page, 1] = levels - rows
+        if slot_level == 2:
+            definition[page, 0] = nulls
+        definition[page, slot_level - 1] = levels - slots - nulls
+        values = fences[VALUES, end] - fences[VALUES, start]
+        if definition.shape[1] > slot_level + 1:
+            definition[page, slot_level] = slots - values
+        definition[page, definition.shape[1] - 1] = values
+
+
+@kernel
+def count_missing(levels: Bytes, level_starts: Int64s, first: Int, end: Int, histograms: Int64s) -> None:
     """Complete histograms of which all but the columns ``[first, end)`` are known: the last of them is what is left.
 
     ``histograms`` int64[pages + 1, max level + 1]; the row after the last page takes the sum over the pages.
-    ``levels`` has ``width`` bits a level, 8 or 2. Each column is counted by comparison.
+    ``levels`` uint8. Each column is counted by comparison.
     """
     pages = len(level_starts) - 1
     histograms[pages, first:end] = 0
@@ -136,10 +150,7 @@ def count_missing(levels: Bytes, width: Int, level_starts: Int64s, first: Int, e
         start = level_starts[page]
         stop = level_starts[page + 1]
         for level in range(first, end - 1):
-            if width == 2:
-                histograms[page, level] = _count_pairs(levels, start, stop, level)
-            else:
-                histograms[page, level] = _count_bytes(levels, start, stop, level)
+            histograms[page, level] = _count_bytes(levels, start, stop, level)
         left = stop - start
         for level in range(histograms.shape[1]):
             if level != end - 1:
