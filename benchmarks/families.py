@@ -60,6 +60,26 @@ def _structs(rng: np.random.Generator, size: int) -> pa.Array:
     return pa.StructArray.from_arrays(children, ["a", "b"], mask=pa.array(rng.random(size // 2) < NULL_SHARE))
 
 
+def _codes(rng: np.random.Generator, size: int) -> pa.Array:
+    return _words(rng, size).dictionary_encode()
+
+
+def _lists_of_codes(rng: np.random.Generator, size: int) -> pa.Array:
+    offsets = np.sort(rng.integers(0, size + 1, size // 4 + 1)).astype(np.int32)
+    offsets[0], offsets[-1] = 0, size
+    return pa.ListArray.from_arrays(pa.array(offsets), _codes(rng, size))
+
+
+def _structs_of_codes(rng: np.random.Generator, size: int) -> pa.Array:
+    return pa.StructArray.from_arrays([_codes(rng, size)], ["a"], mask=pa.array(rng.random(size) < NULL_SHARE))
+
+
+def _chunks_of_codes(rng: np.random.Generator, size: int) -> pa.ChunkedArray:
+    """Each with a dictionary of its own, as a reader makes them."""
+    words = _words(rng, size)
+    return pa.chunked_array([words.slice(at, size // 8).dictionary_encode() for at in range(0, size, size // 8)])
+
+
 def _maps(rng: np.random.Generator, size: int) -> pa.Array:
     entries = size // 2
     keys = build_array(rng, "string", WORKLOADS["dense-1000"], entries).fill_null("none")
@@ -73,7 +93,7 @@ def _fixed_lists(rng: np.random.Generator, size: int) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(values, 8)
 
 
-FAMILIES: dict[str, Callable[[np.random.Generator, int], pa.Array]] = {
+FAMILIES: dict[str, Callable[[np.random.Generator, int], pa.Array | pa.ChunkedArray]] = {
     "int32": _numbers(pa.int32(), lambda rng, n: rng.integers(-(2**31), 2**31, n).astype(np.int32)),
     "int64": _numbers(pa.int64(), lambda rng, n: rng.integers(-(2**63), 2**63 - 1, n)),
     "uint16": _numbers(pa.uint16(), lambda rng, n: rng.integers(0, 1000, n).astype(np.uint16)),
@@ -84,7 +104,10 @@ FAMILIES: dict[str, Callable[[np.random.Generator, int], pa.Array]] = {
     "date": _numbers(pa.date32(), lambda rng, n: rng.integers(10_000, 13_000, n).astype(np.int32)),
     "boolean": _numbers(pa.bool_(), lambda rng, n: np.packbits(rng.random(n) < 0.3, bitorder="little")),
     "binary(16)": _numbers(pa.binary(16), lambda rng, n: rng.integers(0, 256, (n, 16)).astype(np.uint8)),
-    "dictionary": lambda rng, size: _words(rng, size).dictionary_encode(),
+    "dictionary": _codes,
+    "dictionaries": _chunks_of_codes,
+    "list<dictionary>": _lists_of_codes,
+    "struct<dictionary>": _structs_of_codes,
     "string_view": lambda rng, size: _words(rng, size).cast(pa.string_view()),
     "struct": _structs,
     "map": _maps,

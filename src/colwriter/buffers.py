@@ -24,7 +24,6 @@ __all__ = [
     "Bitmap",
     "LeafBuffers",
     "Views",
-    "codes_buffer",
     "flatten_views",
     "frozen",
     "leaf_buffers",
@@ -138,7 +137,7 @@ class LeafBuffers(NamedTuple):
 
     ``values``: numbers, int16, int32 or int64; floating-point numbers as their bits. ``offsets`` and ``data``: byte
     arrays; fixed bytes and bits have ``data`` alone, in which the bit of slot 0 is at ``bit_offset``. ``views``: byte
-    arrays that are views, and have neither yet.
+    arrays that are views, and have neither yet. Of a dictionary-encoded array, ``values`` are its codes, int32.
     """
 
     values: NDArray[Any]
@@ -148,7 +147,7 @@ class LeafBuffers(NamedTuple):
     views: Views | None = None
 
 
-def codes_buffer(array: Any, arena: Arena) -> NDArray[np.int32]:
+def _codes(array: Any, arena: Arena) -> NDArray[np.int32]:
     """The codes of a dictionary-encoded array, as int32."""
     codes = array.indices
     dtype = np.dtype(codes.type.to_pandas_dtype())
@@ -177,6 +176,8 @@ def leaf_buffers(array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     leaf = descriptor.leaf
+    if array.type.id == pa.lib.Type_DICTIONARY:
+        return LeafBuffers(_codes(array, arena), _NO_OFFSETS, EMPTY, 0)
     if array.type.id in (pa.lib.Type_STRING_VIEW, pa.lib.Type_BINARY_VIEW):
         _, views, *data = array.buffers()
         slots = _view(views, np.uint8, 16 * array.offset, 16 * len(array))

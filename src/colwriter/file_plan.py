@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from colwriter.codes import may_keep_codes
 from colwriter.column_writer import check_encoding
 from colwriter.compression import make_compression
 from colwriter.errors import InvalidDataError
-from colwriter.leaf_types import LeafType
 from colwriter.metadata import ColumnOrder, Empty
 from colwriter.options import ColumnOptions, WriterOptions
 from colwriter.schema import ColumnDescriptor, ParquetSchema, parquet_schema
@@ -38,13 +38,13 @@ TOTAL_ORDER = ColumnOrder(IEEE_754_TOTAL_ORDER=Empty())
 class TopField(NamedTuple):
     """A field of the schema in the type that is shredded, and its leaves.
 
-    ``codes_of``: the leaf whose values the codes of a dictionary array may stand for, if it may have a dictionary.
+    ``keep_codes``: which leaves stay as they are if they are dictionary-encoded arrays.
     """
 
     field: pa.Field
     descriptors: list[ColumnDescriptor]
     options: tuple[ColumnOptions, ...]
-    codes_of: LeafType | None
+    keep_codes: tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,9 @@ def _top_field(
     options = tuple(columns[leaves.start : leaves.stop])
     if any(column.encoding_goal for column in options) and "dictionary<" in str(given):
         options = tuple(replace(column, encoding_goal=None) for column in options)
-    return TopField(field, descriptors, options, descriptors[0].leaf if options[0].use_dictionary else None)
+    pairs = zip(descriptors, options, strict=True)
+    keep_codes = tuple(column.use_dictionary and may_keep_codes(each.leaf) for each, column in pairs)
+    return TopField(field, descriptors, options, keep_codes)
 
 
 def metadata_text(value: Any) -> str:

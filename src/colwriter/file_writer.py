@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from types import TracebackType
@@ -12,17 +12,15 @@ from typing import Any
 import pyarrow as pa
 
 from colwriter import thrift
-from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
-from colwriter.column_writer import EncodedChunk, encode_column_chunk
+from colwriter.column_writer import EncodedChunk
 from colwriter.encoding_choice import Choices
 from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.explanation import Explanation, explain_column
-from colwriter.file_plan import TopField, metadata_text, plan_file
+from colwriter.file_plan import metadata_text, plan_file
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import Pieces
 from colwriter.inputs import as_reader
-from colwriter.levels import LeafColumn, shred
 from colwriter.metadata import (
     ColumnChunk,
     ColumnMetaData,
@@ -31,19 +29,14 @@ from colwriter.metadata import (
     RowGroup,
 )
 from colwriter.options import UNLIMITED, WriterOptions
-from colwriter.parallel import in_order
+from colwriter.row_group_encoder import RowGroupEncoder
 from colwriter.row_groups import ByteLimits
 from colwriter.sinks import Sink, open_sink
-from colwriter.stored import as_stored
 from colwriter.version import CREATED_BY
 
 __all__ = ["ParquetWriter"]
 
 MAGIC = b"PAR1"
-# Rows of a row group from which threads pay: to hand work over takes some fifty microseconds.
-THREADED_ROWS = 1 << 15
-# Bytes, besides those of a row group, that column chunks of row groups ahead may be made from.
-EARLY_BYTES = 32 << 20
 # Columns from which a row group's part of the footer is put together by kernels, which take some 30 microseconds.
 WIDE = 64
 
@@ -329,41 +322,13 @@ class ParquetWriter:
         if table.num_columns == 0:  # rows without columns cannot be told
             return
         sink = self._require_open()
-        columns, width = table.columns, table.num_columns
-        sizes = [min(size, table.num_rows - start) for start in range(0, table.num_rows, size)]
-        threads = self._options.max_threads if min(size, table.num_rows) >= THREADED_ROWS else 1
-        count = len(sizes) * width
-        written = self._written_rows
-        # A column that is alone has threads of its own.
-        helpers = threads if count == 1 else 1
-        costs = [column.nbytes // len(sizes) for column in columns] if threads > 1 and count > 1 else []
-
-        first = len(self._row_groups)
-
-        def leaves(group: int, i: int, arena: Arena) -> Iterator[LeafColumn]:
-            top = self._plan.fields[i]
-            column = columns[i] if len(sizes) == 1 else columns[i].slice(group * size, size)
-            array = _contiguous(column, top, self._options.dictionary_pagesize_limit)
-            return shred(array, top.field, top.descriptors, arena)
-
-        def encode(number: int, arena: Arena) -> list[EncodedChunk]:
-            group, i = divmod(number, width)
-            chunks = []
-            for k, (leaf, column) in enumerate(zip(leaves(group, i, arena), self._plan.fields[i].options, strict=True)):
-                if column.encoding_goal is not None:
-
-                    def leaf_of(ordinal: int, k: int = k) -> LeafColumn:
-                        return next(islice(leaves(ordinal - first, i, arena), k, None))
-
-                    column = self._choices.applied(leaf, column, first + group, leaf_of, arena)
-                chunks.append(encode_column_chunk(leaf, self._options, column, arena, helpers, written + group * size))
-            return chunks
-
-        encoded = in_order(encode, count, threads, lambda number: costs[number % width], sum(costs) + EARLY_BYTES)
-        for num_rows in sizes:
-            self._row_groups.append(_write_row_group(sink, islice(encoded, width), num_rows))
+        first_group, first_row = len(self._row_groups), self._written_rows
+        encoder = RowGroupEncoder(self._plan, self._choices, table, size, first_group, first_row)
+        columns = encoder.columns()
+        for num_rows in encoder.group_sizes():
+            self._row_groups.append(_write_row_group(sink, islice(columns, table.num_columns), num_rows))
             self._written_rows += num_rows
-        for _ in encoded:  # there is no more, and it is done with the arena of the last
+        for _ in columns:  # there is no more, and it is done with the arena of the last
             pass
 
     def _finish(self) -> None:
@@ -399,26 +364,6 @@ class ParquetWriter:
             created_by=CREATED_BY,
             column_orders=self._plan.column_orders,
         )
-
-
-def _contiguous(column: pa.ChunkedArray, top: TopField, limit: int) -> pa.Array:
-    """The column of a row group as one array, checked as far as that is cheap."""
-    field = top.field
-    column = as_stored(column, field, top.codes_of, limit)
-    try:
-        for chunk in column.chunks:
-            chunk.validate()
-        if column.num_chunks == 1:
-            return column.chunk(0)
-        array = column.combine_chunks()
-        if not isinstance(array, pa.ChunkedArray):
-            return array
-    except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
-        raise InvalidDataError(f"{field.name}: the array is not valid Arrow: {error}") from error
-    raise InvalidDataError(
-        f"{field.name}: a row group of {field.type} holds at most 2 GiB, found more; write fewer rows in a row group, "
-        "or a large_ type"
-    )
 
 
 def _write_row_group(sink: Sink, columns: Iterable[list[EncodedChunk]], num_rows: int) -> _WrittenRowGroup:

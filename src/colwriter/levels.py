@@ -21,7 +21,6 @@ from colwriter.buffers import (
     EMPTY,
     Bitmap,
     Views,
-    codes_buffer,
     flatten_views,
     frozen,
     leaf_buffers,
@@ -130,24 +129,26 @@ def _flat_leaf(array: pa.Array, field: pa.Field, descriptor: ColumnDescriptor, a
     else:
         raise InvalidDataError(f"{descriptor.dotted_path}: the field is not nullable, found {array.null_count} null(s)")
     rows = len(array)
+    dictionary = None
     if array.type.id == pa.lib.Type_DICTIONARY:
-        entries = pa.field(field.name, array.type.value_type)
-        dictionary = flatten(_flat_leaf(array.dictionary, entries, descriptor, arena), arena)
-        codes = codes_buffer(array, arena)
-        return dictionary._replace(
-            num_rows=rows,
-            num_levels=rows,
-            num_slots=rows,
-            definition_levels=definition,
-            validity=valid.bits,
-            bit_offset=valid.offset,
-            values=codes,
-            dictionary=dictionary,
-        )
+        array, dictionary = _with_dictionary(array, descriptor, valid, arena)
     values, offsets, data, value_offset, views = leaf_buffers(array, descriptor, valid, arena)
     levels = *_NO_ROWS, CONSTANT, definition
     counts = rows, rows, rows, 0
-    return LeafColumn(descriptor, *counts, *levels, *valid, values, offsets, data, value_offset, None, views)
+    return LeafColumn(descriptor, *counts, *levels, *valid, values, offsets, data, value_offset, dictionary, views)
+
+
+def _with_dictionary(
+    array: Any, descriptor: ColumnDescriptor, valid: Bitmap, arena: Arena
+) -> tuple[pa.Array, LeafColumn | None]:
+    """A dictionary-encoded array and its entries; if no slot holds a value, an array of nulls, which needs none."""
+    used = len(array)
+    if len(valid.bits):
+        used = kernels.pagination.count_valid(valid.bits, valid.offset, valid.offset + len(array))
+    if not used:
+        return pa.nulls(len(array), array.type.value_type), None
+    entries = pa.field(descriptor.path[-1], array.type.value_type)
+    return array, flatten(_flat_leaf(array.dictionary, entries, descriptor, arena), arena)
 
 
 def flatten(leaf: LeafColumn, arena: Arena) -> LeafColumn:
@@ -408,6 +409,9 @@ def _leaf_column(
     arena: Arena,
     row_validity: Bitmap | None = None,
 ) -> LeafColumn:
+    dictionary = None
+    if array.type.id == pa.lib.Type_DICTIONARY:
+        array, dictionary = _with_dictionary(array, descriptor, valid, arena)
     buffers = leaf_buffers(array, descriptor, valid, arena)
     return LeafColumn(
         descriptor=descriptor,
@@ -425,6 +429,7 @@ def _leaf_column(
         offsets=buffers.offsets,
         data=buffers.data,
         value_offset=buffers.bit_offset,
+        dictionary=dictionary,
         views=buffers.views,
         row_validity=row_validity,
     )
