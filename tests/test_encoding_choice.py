@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import colwriter as cw
 import naive
-from colwriter import encoding_choice, file_writer
+from colwriter import encoding_choice, row_group_encoder
 from colwriter.arena import Arena
 from colwriter.encoding_choice import Choice
 from colwriter.explanation import ColumnExplanation, Explanation
@@ -354,7 +354,7 @@ def test_row_groups_that_are_encoded_before_the_first(name: str, monkeypatch: py
         arena = Arena()
         yield from reversed([work(k, arena) for k in reversed(range(count))])
 
-    monkeypatch.setattr(file_writer, "in_order", backwards)
+    monkeypatch.setattr(row_group_encoder, "in_order", backwards)
     assert write(table, compression="zstd", row_group_size=size)[0] == data
 
 

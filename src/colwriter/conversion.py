@@ -269,10 +269,6 @@ def _parse_fpp(option: str, text: str) -> dict[str, float]:
         raise InvalidOptionError(f"{option}: expected a number above 0 and below 1, found {text!r}") from None
 
 
-def _as_it_is(option: str, text: str) -> Any:
-    return text
-
-
 # What the texts of an option say, where they are no values yet.
 _PARSERS: dict[str, Callable[[str, str], Any]] = {
     "compression_level": _parse_int,
