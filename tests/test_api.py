@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -691,3 +693,30 @@ class TestParquetWriter:
         for name in ("None", "none", None):
             metadata = cw.write_table(TABLE, io.BytesIO(), size_statistics_level=name)
             assert metadata.row_groups[0].columns[0].meta_data.size_statistics is None
+
+
+@pytest.mark.parametrize("filesystem", [None, pafs.LocalFileSystem()])
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_paths_that_no_file_can_have(tmp_path: Path, name: str, filesystem: Any) -> None:
+    with pytest.raises(cw.InvalidOptionError, match=r"^where: expected a path, found "):
+        cw.ParquetWriter(f"{tmp_path}/{name}", pa.schema([("a", pa.int64())]), filesystem)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_name_that_is_too_long_is_told_when_the_file_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="too long") as caught:
+        cw.ParquetWriter(tmp_path / ("x" * 300), pa.schema([("a", pa.int64())]))
+    assert caught.value.errno == errno.ENAMETOOLONG
+    assert not list(tmp_path.iterdir())
+    cw.write_table(pa.table({"a": [1]}), tmp_path / ("x" * 255))
+    assert [path.name for path in tmp_path.iterdir()] == ["x" * 255]
+
+
+def test_files_that_are_opened_for_reading(tmp_path: Path) -> None:
+    path = tmp_path / "there"
+    path.write_bytes(b"PAR1")
+    with path.open("rb") as file, pa.OSFile(str(path), "rb") as native:
+        for where in (file, native, pa.BufferReader(b""), io.BufferedReader(io.BytesIO())):
+            with pytest.raises(cw.InvalidOptionError, match=r"^where: .*opened for reading"):
+                cw.write_table(pa.table({"a": [1]}), where)
+    assert path.read_bytes() == b"PAR1"

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from colwriter import metadata as md
 from colwriter.errors import CorruptFileError, InvalidOptionError
-from colwriter.reader import read_metadata, read_page_index
+from colwriter.reader import read_bloom_filter, read_metadata, read_page_index
 from colwriter.thrift import encode
 from colwriter.thrift_types import fields_of
 
@@ -598,3 +598,24 @@ def test_footers_that_are_cut_short(name: str) -> None:
     for end in range(start, len(data) - 8):
         with pytest.raises(CorruptFileError, match=r"^\w+(\.\w+)?"):
             read_metadata(b"PAR1" + data[start:end] + (end - start).to_bytes(4, "little") + b"PAR1")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (("0", 0), "^row_group: expected an integer, found '0'"),
+        ((None, 0), "^row_group: expected an integer, found None"),
+        ((0, 0.5), "^column: expected an integer, or the path of a leaf, found 0.5"),
+        ((0, None), "^column: expected an integer, or the path of a leaf, found None"),
+    ],
+)
+def test_what_is_no_number(chosen: tuple[Any, Any], message: str) -> None:
+    pq.write_table(pa.table({"a": [1]}), sink := io.BytesIO())
+    for read in (read_page_index, read_bloom_filter):
+        with pytest.raises(InvalidOptionError, match=message):
+            read(sink, *chosen)
+
+
+def test_a_path_that_no_file_can_have() -> None:
+    with pytest.raises(InvalidOptionError, match=r"^source: expected a path, found "):
+        read_metadata("a\0b")

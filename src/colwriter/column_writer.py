@@ -176,24 +176,24 @@ def encode_column_chunk(
     level = column.size_statistics_level
     histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
     statistics = index = None
-    null_count = pages.total(1) - pages.total(3)
-    distinct_count = None
-    if distinct and dictionary is not None and segments[-1].values.encoding is Encoding.RLE_DICTIONARY:
-        distinct_count = dictionary_encoding.distinct_count(dictionary, leaf.descriptor.leaf)
     if column.write_statistics:
-        statistics = chunk_statistics(null_count, distinct_count)
-    if column.write_statistics and leaf.descriptor.leaf.order is not Order.UNDEFINED:
-        limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
-        extremes = _concatenate([segment.values.extremes for segment in segments])
-        bounds = page_bounds(leaf.dictionary or leaf, pages, extremes, limits)
-        nan_counts = nan_count = None
-        if leaf.descriptor.leaf.order is Order.FLOAT:
+        order = leaf.descriptor.leaf.order
+        nan_counts = nan_count = distinct_count = least = greatest = None
+        if order is Order.FLOAT:
             nan_counts = _concatenate([segment.values.nan_counts for segment in segments])
             nan_count = int(nan_counts.sum())
-        statistics = chunk_statistics(null_count, distinct_count, bounds.least, bounds.greatest, nan_count)
-        if column.write_page_index:
-            per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
-            index = column_index(pages, bounds, per_page, nan_counts, arena)
+        if distinct and dictionary is not None and segments[-1].values.encoding is Encoding.RLE_DICTIONARY:
+            distinct_count = dictionary_encoding.distinct_count(dictionary, nan_count)
+        if order is not Order.UNDEFINED:
+            limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
+            extremes = _concatenate([segment.values.extremes for segment in segments])
+            bounds = page_bounds(leaf.dictionary or leaf, pages, extremes, limits)
+            least, greatest = bounds.least, bounds.greatest
+            if column.write_page_index:
+                per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
+                index = column_index(pages, bounds, per_page, nan_counts, arena)
+        null_count = pages.total(1) - pages.total(3)
+        statistics = chunk_statistics(null_count, distinct_count, least, greatest, nan_count)
     return EncodedChunk(
         descriptor=leaf.descriptor,
         options=column,

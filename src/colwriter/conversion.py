@@ -254,6 +254,10 @@ def _parse_int(option: str, text: str) -> int:
         raise InvalidOptionError(f"{option}: expected an integer, found {text!r}") from None
 
 
+def _as_it_is(option: str, text: str) -> str:
+    return text
+
+
 def _parse_rows(option: str, text: str) -> list[int]:
     return [_parse_int(option, row) for row in text.split(",")]
 
@@ -263,10 +267,6 @@ def _parse_fpp(option: str, text: str) -> dict[str, float]:
         return {"fpp": float(text)}
     except ValueError:
         raise InvalidOptionError(f"{option}: expected a number above 0 and below 1, found {text!r}") from None
-
-
-def _as_it_is(option: str, text: str) -> Any:
-    return text
 
 
 # What the texts of an option say, where they are no values yet.

@@ -16,7 +16,7 @@ from colwriter.buffers import EMPTY, frozen
 from colwriter.leaf_types import LeafType, Order
 from colwriter.metadata import Type
 
-__all__ = ["INFINITY", "find_float_extremes", "find_nan_extremes", "integer_keys", "stored_bounds"]
+__all__ = ["find_float_extremes", "find_nan_extremes", "integer_keys", "stored_bounds"]
 
 Int64s = NDArray[np.int64]
 _HIGHEST_BIT = np.int64(-(1 << 63))
@@ -29,8 +29,7 @@ _STORED: dict[Type, str] = {
     Type.DOUBLE: "<i8",
     Type.FIXED_LEN_BYTE_ARRAY: "<i2",
 }
-# Bits of the infinity of so many bytes; above them, but for the sign, are those of NaN.
-INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
+_INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 
 
 def integer_keys(values: NDArray[Any], order: Order) -> NDArray[Any]:
@@ -74,7 +73,7 @@ def find_float_extremes(
     A page is the valid slots from its start to its end. One that holds nothing but NaN has a least key above the
     greatest.
     """
-    infinity = INFINITY[bits.itemsize]
+    infinity = _INFINITY[bits.itemsize]
     kernels.fixed_bytes.min_max_floats(
         bits, validity, bit_offset, starts, ends, infinity, extremes[0], extremes[1], nan_counts
     )

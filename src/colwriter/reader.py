@@ -103,7 +103,11 @@ def _open(source: Any, filesystem: Any) -> Iterator[Any]:
     kind = type(source).__name__
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
-        with open(path, "rb") if filesystem is None else filesystem.open_input_file(path) as file:
+        try:
+            file = open(path, "rb") if filesystem is None else filesystem.open_input_file(path)  # noqa: SIM115
+        except ValueError as error:  # null characters, or none that the file system has
+            raise InvalidOptionError(f"source: expected a path, found {path!r}: {error}") from None
+        with file:
             yield file
     elif filesystem is not None:
         raise InvalidOptionError(f"filesystem: expected together with a path, found it with {kind}")
@@ -184,10 +188,15 @@ def _choose(metadata: FileMetaData, row_group: int, column: int | str) -> tuple[
 
 
 def _position(option: str, value: int, count: int) -> int:
-    if not 0 <= index(value) < count:
+    try:
+        position = index(value)
+    except TypeError:
+        kinds = "an integer" if option == "row_group" else "an integer, or the path of a leaf"
+        raise InvalidOptionError(f"{option}: expected {kinds}, found {value!r}") from None
+    if not 0 <= position < count:
         expected = f"0 to {count - 1}" if count else "none, as the file has none"
         raise InvalidOptionError(f"{option}: expected {expected}, found {value}")
-    return index(value)
+    return position
 
 
 def _leaf_number(column: int | str, leaves: Sequence[Leaf]) -> int:

@@ -6,6 +6,7 @@ import io
 import os
 import posixpath
 import secrets
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -145,10 +146,18 @@ def open_sink(where: Any, filesystem: Any = None) -> Sink:
         raise InvalidOptionError(f"where: expected a path or a binary file object, found {type(where).__name__}")
     if isinstance(where, io.TextIOBase):
         raise InvalidOptionError("where: expected a file opened in binary mode, found one in text mode")
+    if _says(where, "readable") and not _says(where, "writable"):  # a class of one's own may say neither
+        raise InvalidOptionError("where: expected a file opened for writing, found one opened for reading")
     flush = where.flush if callable(getattr(where, "flush", None)) else _nothing
     if isinstance(where, pa.NativeFile):
         flush = _nothing  # a buffer stream has nothing to flush, and others are flushed when their owner closes them
     return Sink(where, flush, _nothing)
+
+
+def _says(file: Any, name: str) -> bool:
+    """What the method of that name answers, if there is one."""
+    method = getattr(file, name, None)
+    return bool(callable(method) and method())
 
 
 def _nothing() -> None:
@@ -169,12 +178,18 @@ def _temporary(path: str) -> str:
 
 
 def _local_sink(path: str) -> Sink:
-    path = os.path.realpath(path)  # what a link points to is replaced, not the link
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+    try:
+        path = os.path.realpath(path)  # what a link points to is replaced, not the link
+    except ValueError as error:  # null characters, or none that the file system has
+        raise InvalidOptionError(f"where: expected a path, found {path!r}: {error}") from None
+    mode = None
+    with suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode  # also tells that a name is too long, which that of the temporary file is not
+    if mode is not None and stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{path}: expected a path for a file, found a directory")
+    if mode is not None and not stat.S_ISREG(mode):
         stream = open(path, "wb", buffering=0)  # noqa: SIM115 - a pipe or device has no name to appear under
         return Sink(stream, stream.close, stream.close)
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"{path}: expected a path for a file, found a directory")
     temporary = os.path.join(os.path.dirname(path), os.path.basename(_temporary(path)))
     try:
         # Mode x: never another's file; permissions are what the umask gives a new file, or those of the file replaced.

@@ -19,8 +19,8 @@ from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.encodings.plain import fixed_extremes, fixed_offsets, invalid_offsets, value_bits
 from colwriter.errors import InvalidDataError
-from colwriter.keys import INFINITY, find_float_extremes, integer_keys
-from colwriter.leaf_types import LeafType, Order, Storage
+from colwriter.keys import find_float_extremes, integer_keys
+from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.metadata import Encoding
 from colwriter.pages import EncodedValues, Lead, Pages, bit_width
@@ -67,15 +67,14 @@ class Dictionary:
         return len(self.entries)
 
 
-def distinct_count(dictionary: Dictionary, leaf: LeafType) -> int | None:
+def distinct_count(dictionary: Dictionary, nan_count: int | None) -> int | None:
     """How many of the entries, of different bytes, are different values; None if that is a matter of definition.
 
-    So it is with several zeros, or NaN, of floating-point numbers.
+    So it is with several zeros, or NaN, of floating-point numbers, of which alone there is a ``nan_count``.
     """
-    if leaf.order is Order.FLOAT:
-        width = dictionary.page.nbytes // dictionary.num_entries
-        magnitudes = dictionary.page.view(f"u{width}") << 1  # without the sign
-        if np.count_nonzero(magnitudes == 0) > 1 or magnitudes.max() > INFINITY[width] << 1:
+    if nan_count is not None:
+        bits = dictionary.page.view(f"u{dictionary.page.nbytes // dictionary.num_entries}")
+        if nan_count > 0 or np.count_nonzero(bits << 1) < dictionary.num_entries - 1:  # the sign is shifted out
             return None
     return dictionary.num_entries
 
