@@ -157,7 +157,7 @@ def paginate(
             overhead += kernels.framing.LENGTH_PREFIX + hybrid_overhead(bit_width(largest))
     if overhead:  # long bit-packed runs have a header every 8191 groups
         overhead += limits.max_bytes >> 12
-    page_bits = 8 * max(limits.max_bytes - overhead, 1)
+    page_bits = max(8 * (limits.max_bytes - overhead), 1)
     capacity = _page_capacity(leaf, limits, page_bits, level_bits, value_bits, variable)
     while True:
         fences = np.empty((4, capacity), np.int64)
