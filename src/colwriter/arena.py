@@ -41,7 +41,8 @@ class Arena:
             end = start + size
             if end <= len(self._block):
                 self._used = -(-end // ALIGNMENT) * ALIGNMENT
-                return self._block[start:end].view(dtype)
+                piece = self._block[start:end]
+                return piece if dtype is np.uint8 else piece.view(dtype)
             # The block stays as it is, since arrays of it are in use; the next one has room for all.
             self._spilled += size + ALIGNMENT
         return _aligned(size)[:size].view(dtype)

@@ -8,6 +8,7 @@ A stage is one function. It takes what the stage before made, and changes nothin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -150,11 +151,8 @@ def paginate(
     page ``overhead`` bytes more than that.
     """
     descriptor = leaf.descriptor
-    level_bits = 0
-    for largest in (descriptor.max_definition_level, descriptor.max_repetition_level):
-        if largest:
-            level_bits += bit_width(largest)
-            overhead += kernels.framing.LENGTH_PREFIX + hybrid_overhead(bit_width(largest))
+    level_bits, of_levels = _level_sizes(descriptor.max_repetition_level, descriptor.max_definition_level)
+    overhead += of_levels
     if overhead:  # long bit-packed runs have a header every 8191 groups
         overhead += limits.max_bytes >> 12
     page_bits = max(8 * (limits.max_bytes - overhead), 1)
@@ -181,6 +179,13 @@ def paginate(
         if pages >= 0:
             return Pages(np.ascontiguousarray(fences[:, : pages + 1]))
         capacity *= 4
+
+
+@lru_cache(maxsize=1024)
+def _level_sizes(*largest: int) -> tuple[int, int]:
+    """Bits of the levels of one entry, and bytes that those of a page take beside them."""
+    widths = [bit_width(level) for level in largest if level]
+    return sum(widths), sum(kernels.framing.LENGTH_PREFIX + hybrid_overhead(width) for width in widths)
 
 
 def hybrid_overhead(width: int) -> int:

@@ -50,7 +50,7 @@ class RowGroupEncoder:
 
         What is made for one is valid until the next is asked for. Threads work ahead, in the next row groups too.
         """
-        width, groups = self.table.num_columns, len(self.group_sizes())
+        width, groups = self.table.num_columns, -(-self.table.num_rows // self.size)
         count = width * groups
         threads = self.plan.options.max_threads if min(self.size, self.table.num_rows) >= THREADED_ROWS else 1
         # A column chunk that is alone has threads of its own.
