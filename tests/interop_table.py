@@ -28,6 +28,10 @@ the first two, since Polars and DuckDB do not read them in others; so do columns
 pyarrow cannot make from others. fastparquet reads no more than PLAIN and dictionaries, and takes booleans in RLE for
 other values without an error: files for it are to be written without `"auto"`. Readers that are not in the table, such
 as Spark, were not tried.
+
+pyarrow 26 cannot read a dictionary inside of a list, a struct or a map in a file of several row groups, its own files
+neither ("Nested data conversions not implemented for chunked array outputs"). With `store_schema=False` it reads the
+values.
 """
 OUTCOMES = {
     "skip": "not tried",

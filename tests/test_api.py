@@ -720,3 +720,24 @@ def test_files_that_are_opened_for_reading(tmp_path: Path) -> None:
             with pytest.raises(cw.InvalidOptionError, match=r"^where: .*opened for reading"):
                 cw.write_table(pa.table({"a": [1]}), where)
     assert path.read_bytes() == b"PAR1"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("compression", {"a": "none", "b": "foo"}, r"^b: compression: expected one of .*found 'foo'$"),
+        ("compression_level", {"b": "high"}, r"^b: compression_level: expected an integer, found 'high'$"),
+        ("compression_level", {"b": 999}, r"^b: compression_level: snappy has no levels, found 999$"),
+        ("column_encoding", {"b": "x"}, r"^b: column_encoding: expected one of "),
+        ("encoding_goal", {"b": "x"}, r"^b: encoding_goal: expected one of "),
+        ("size_statistics_level", {"b": 3}, r"^b: size_statistics_level: expected one of .*found 3$"),
+        ("page_boundaries", {"b": [5, 5]}, r"^b: page_boundaries: .*each above the one before, found 5 after 5$"),
+        ("page_boundaries", [0.5] * 100_000, r"^page_boundaries: .{,200}$"),
+        ("sorting_columns", [cw.SortingColumn("a", False, False)], r"^sorting_columns: .*leaf column, found 'a'$"),
+        ("sorting_columns", [cw.SortingColumn(0.7, False, False)], r"^sorting_columns: .*leaf column, found 0\.7$"),
+        ("sorting_columns", [object()], r"^sorting_columns: expected SortingColumn"),
+    ],
+)
+def test_errors_of_options_name_the_column(option: str, value: Any, message: str) -> None:
+    with pytest.raises(cw.InvalidOptionError, match=message):
+        cw.write_table(pa.table({"a": [1], "b": ["x"]}), io.BytesIO(), **{option: value})

@@ -269,3 +269,13 @@ def test_values_of_every_kind(entries: Any) -> None:
             check_file(data)
             found = pq.read_table(pa.BufferReader(data)).column(0)
             assert repr(found.to_pylist()) == expected
+
+
+@pytest.mark.parametrize("options", [{}, {"use_dictionary": False}, {"column_encoding": "auto"}])
+def test_dictionaries_of_the_null_type(options: dict[str, Any]) -> None:
+    """They have an entry, and no values."""
+    codes = pa.array([None, None]).dictionary_encode(null_encoding="encode")
+    struct = pa.StructArray.from_arrays([codes], ["x"])
+    for column in (codes, pa.chunked_array([codes, codes]), pa.ListArray.from_arrays([0, 1, 2], codes), struct):
+        found = pq.read_table(pa.BufferReader(written(column, **options))).column(0)
+        assert found.to_pylist() == column.to_pylist()

@@ -17,8 +17,12 @@ _JOINABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_bin
 
 
 def may_keep_codes(leaf: LeafType) -> bool:
-    """Whether codes can be indices. Bounds of floating-point numbers and fixed bytes are found among the values."""
-    return leaf.storage in (Storage.NUMBERS, Storage.BYTE_ARRAYS) and leaf.order is not Order.FLOAT
+    """Whether codes can be indices. Bounds of floating-point numbers and fixed bytes are found among the values.
+
+    Of the null type there are none.
+    """
+    has_values = leaf.storage in (Storage.NUMBERS, Storage.BYTE_ARRAYS) and leaf.conversion.make != "nulls"
+    return has_values and leaf.order is not Order.FLOAT
 
 
 def with_one_dictionary(arrays: list[Any], limit: int) -> list[Any] | None:

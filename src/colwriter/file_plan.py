@@ -17,7 +17,7 @@ import pyarrow as pa
 from colwriter.codes import may_keep_codes
 from colwriter.column_writer import check_encoding
 from colwriter.compression import make_compression
-from colwriter.errors import InvalidDataError
+from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.metadata import ColumnOrder, Empty
 from colwriter.options import ColumnOptions, WriterOptions
 from colwriter.schema import ColumnDescriptor, ParquetSchema, parquet_schema
@@ -104,9 +104,7 @@ def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
     columns = options.resolve_all(paths)
     for descriptor, column in zip(parquet.columns, columns, strict=True):
         check_encoding(descriptor, column)
-    for codec, level in {(column.codec_name, column.compression_level) for column in columns}:
-        if codec:
-            make_compression(codec, level)
+    _check_codecs(paths, columns)
     key_values = {metadata_text(key): metadata_text(value) for key, value in (schema.metadata or {}).items()}
     if options.store_schema:
         key_values[ARROW_SCHEMA_KEY] = base64.b64encode(readable_schema(schema).serialize()).decode()
@@ -116,6 +114,17 @@ def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
     )
     orders = tuple(TOTAL_ORDER if column.leaf.total_order else TYPE_ORDER for column in parquet.columns)
     return FilePlan(options, stored, parquet, fields, key_values, orders)
+
+
+def _check_codecs(paths: list[str], columns: list[ColumnOptions]) -> None:
+    """Raise ``InvalidOptionError`` for a level that a codec does not have, with a column that it is for."""
+    first = {(column.codec_name, column.compression_level): path for path, column in zip(paths, columns, strict=True)}
+    for (codec, level), path in first.items():
+        try:
+            if codec:
+                make_compression(codec, level)
+        except InvalidOptionError as error:
+            raise error if len(first) == 1 else InvalidOptionError(f"{path}: {error}") from None
 
 
 def _top_field(

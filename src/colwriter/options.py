@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import operator
+import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -173,8 +174,15 @@ def _names(option: str, value: object) -> PerColumn[bool]:
 
 def _per_column(option: str, value: object, default: T, parse: Callable[[object], T]) -> PerColumn[T]:
     if isinstance(value, Mapping):
-        return PerColumn(option, default, {str(name): parse(v) for name, v in value.items()})
+        return PerColumn(option, default, {str(name): _of_column(str(name), parse, v) for name, v in value.items()})
     return PerColumn(option, parse(value), {})
+
+
+def _of_column(name: str, parse: Callable[[object], T], value: object) -> T:
+    try:
+        return parse(value)
+    except InvalidOptionError as error:
+        raise InvalidOptionError(f"{name}: {error}") from None
 
 
 def _parse_codec(value: object) -> str:
@@ -477,13 +485,13 @@ def _read_boundaries(value: object) -> PerColumn[NDArray[np.int64] | None]:
 def _parse_boundaries(option: str, value: Any) -> NDArray[np.int64] | None:
     if value is None:
         return None
-    expected = "rows of the file, integers of at least 0 that rise"
+    expected = "rows of the file, integers of at least 0, each above the one before"
     try:
         rows = np.asarray(value)
     except ValueError:  # lists of several lengths
-        raise InvalidOptionError(f"{option}: expected {expected}, found {value!r}") from None
+        raise InvalidOptionError(f"{option}: expected {expected}, found {reprlib.repr(value)}") from None
     if rows.ndim != 1 or (len(rows) and rows.dtype.kind not in "iu"):
-        raise InvalidOptionError(f"{option}: expected {expected}, found {value!r}")
+        raise InvalidOptionError(f"{option}: expected {expected}, found {reprlib.repr(value)}")
     if len(rows) and rows[0] < 0:
         raise InvalidOptionError(f"{option}: expected {expected}, found {rows[0]}")
     (falls,) = np.nonzero(rows[1:] <= rows[:-1])
@@ -543,8 +551,10 @@ def _parse_sorting(columns: Sequence[Any] | None) -> tuple[SortingColumn, ...] |
         raise InvalidOptionError(f"sorting_columns: expected a list of SortingColumn, found {columns!r}")
     keys = []
     for column in columns:
-        index = getattr(column, "column_index", getattr(column, "column_idx", None))
-        if index is None:
-            raise InvalidOptionError(f"sorting_columns: expected SortingColumn, found {column!r}")
-        keys.append(SortingColumn(int(index), bool(column.descending), bool(column.nulls_first)))
+        try:
+            index = column.column_index if hasattr(column, "column_index") else column.column_idx
+            key = index, bool(column.descending), bool(column.nulls_first)
+        except AttributeError:
+            raise InvalidOptionError(f"sorting_columns: expected SortingColumn, found {column!r}") from None
+        keys.append(SortingColumn(_integer("sorting_columns", index, "the number of a leaf column"), *key[1:]))
     return tuple(keys)
