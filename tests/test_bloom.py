@@ -21,6 +21,7 @@ from colwriter.bloom import num_bytes
 from colwriter.cli import app
 from colwriter.display import size
 from colwriter.errors import CorruptFileError, InvalidDataError, InvalidOptionError
+from colwriter.keywords import read_options
 from colwriter.metadata import (
     BloomFilterAlgorithm,
     BloomFilterCompression,
@@ -29,7 +30,6 @@ from colwriter.metadata import (
     Empty,
     Type,
 )
-from colwriter.options import WriterOptions
 from colwriter.thrift import encode
 from readers import READERS
 from strategies import Case, cases, writer_options
@@ -255,9 +255,9 @@ def test_a_boolean_column_is_refused_by_name() -> None:
     """All columns, or all below a struct, leave it out; a name that is its own is a mistake."""
     types = {"a": Type.INT64, "s.b": Type.BOOLEAN}
     for wanted in (True, {"s": True}, {"s.b": False}):
-        WriterOptions.from_keywords(bloom_filter_options=wanted).check_types(types)
+        read_options(bloom_filter_options=wanted).check_types(types)
     with pytest.raises(InvalidOptionError, match=r"^s\.b: bloom_filter_options: expected .* BOOLEAN"):
-        WriterOptions.from_keywords(bloom_filter_options={"s.b": True}).check_types(types)
+        read_options(bloom_filter_options={"s.b": True}).check_types(types)
 
 
 def test_a_name_stands_for_all_leaves_below() -> None:

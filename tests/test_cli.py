@@ -23,8 +23,8 @@ from typer.testing import CliRunner, Result
 import colwriter as cw
 from colwriter.cli import app
 from colwriter.conversion import Source, convert, open_source
+from colwriter.keywords import _read
 from colwriter.metadata import Encoding, PageHeader, PageType
-from colwriter.options import _read_keywords
 from colwriter.thrift import decode
 
 FLAT = pa.table({"id": range(1000), "name": [f"n{i % 10}" for i in range(1000)]})
@@ -241,7 +241,7 @@ NOT_ON_THE_COMMAND_LINE = {
 
 def test_every_option_is_on_the_command_line() -> None:
     help_text = " ".join(_run("write", "--help").stdout.split())
-    known = set(_read_keywords.__kwdefaults__ or {})
+    known = set(_read.__kwdefaults__ or {})
     missing = {name for name in known if f"--{name.replace('_', '-')} " not in help_text}
     assert missing == NOT_ON_THE_COMMAND_LINE.keys()
     flags = {parameter.name for parameter in get_command(app).commands["write"].params} - {"help"}

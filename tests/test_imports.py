@@ -12,7 +12,7 @@ import colwriter
 ROOT = Path(colwriter.__file__).parent
 FLOORS = [
     {"errors", "version", "arena", "kernels", "parallel"},
-    {"thrift_types", "thrift", "parquet_types", "metadata", "leaf_types", "options", "bloom_filter"},
+    {"thrift_types", "thrift", "parquet_types", "metadata", "leaf_types", "options", "keywords", "bloom_filter"},
     {"compression", "statistics"},
     {"schema", "codes", "stored", "keys", "buffers", "levels", "views", "pages", "framing"}
     | {"page_index", "encodings", "bloom", "footer"},

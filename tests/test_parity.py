@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import colwriter as cw
-from colwriter import options as writer_options
+from colwriter import keywords as writer_options
 from colwriter.metadata import Encoding, PageHeader
 from colwriter.thrift import decode
 
@@ -150,7 +150,7 @@ def parameters(*functions: Any) -> dict[str, Any]:
 
 THEIRS = parameters(pq.write_to_dataset, pq.ParquetWriter, pq.write_table)
 OURS = {
-    **writer_options._read_keywords.__kwdefaults__,
+    **writer_options._read.__kwdefaults__,
     **{name: allowed[0] for name, allowed in writer_options._FIXED.items()},
     **parameters(cw.write_to_dataset, cw.ParquetWriter, cw.write_table),
 }

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import colwriter as cw
+from colwriter.keywords import read_options
 from colwriter.metadata import ColumnOrder, Empty
-from colwriter.options import WriterOptions
 from naive.check import check_file
 
 TOTAL = {"float_column_order": "IEEE_754_TOTAL_ORDER"}
@@ -109,7 +109,7 @@ def test_the_footer_names_the_order_of_floats_alone() -> None:
     assert cw.read_metadata(sink).column_orders == (typed, total, typed, total)
     check_file(sink.getvalue())
     assert cw.write_table(table, io.BytesIO()).column_orders == (typed,) * 4
-    assert WriterOptions.from_keywords(float_column_order="ieee_754_total_order").types.float_total_order
+    assert read_options(float_column_order="ieee_754_total_order").types.float_total_order
 
 
 @settings(max_examples=60, deadline=None)

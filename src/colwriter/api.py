@@ -10,8 +10,8 @@ import pyarrow as pa
 from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.file_writer import ParquetWriter
 from colwriter.inputs import as_column, as_reader
+from colwriter.keywords import parse_bool
 from colwriter.metadata import FileMetaData
-from colwriter.options import parse_bool
 
 __all__ = ["write_column", "write_metadata", "write_table"]
 

@@ -21,6 +21,7 @@ from colwriter.file_plan import metadata_text, plan_file
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import Pieces
 from colwriter.inputs import as_reader
+from colwriter.keywords import read_options
 from colwriter.metadata import (
     ColumnChunk,
     ColumnMetaData,
@@ -99,7 +100,7 @@ class ParquetWriter:
         if metadata_collector is not None and not hasattr(metadata_collector, "append"):
             raise InvalidOptionError(f"metadata_collector: expected a list, found {metadata_collector!r}")
         self._metadata_collector = metadata_collector
-        self._options = WriterOptions.from_keywords(**options)
+        self._options = read_options(**options)
         self._input_schema = schema
         self._plan = plan_file(schema, self._options)
         self._choices = Choices(self._options)
@@ -267,7 +268,7 @@ class ParquetWriter:
     def _size(self, row_group_size: int | None) -> int:
         if row_group_size is None:
             return self._options.row_group_size
-        return WriterOptions.from_keywords(row_group_size=row_group_size).row_group_size
+        return read_options(row_group_size=row_group_size).row_group_size
 
     def _check_schema(self, schema: pa.Schema) -> None:
         if schema.equals(self._input_schema):
