@@ -257,7 +257,7 @@ class _Costs(NamedTuple):
         """The cost of a dictionary whose page takes at most ``limit`` bytes, with ``rest`` for what it does not hold.
 
         Runs of the sample have few of its entries; so that indices have as many bits as they will have, they are
-        scattered over the entries that there are.
+        scattered over the entries that there are; or brought together, if the dictionary has no room for all.
         """
         sample, count = self.sample, self.sample.num_values
         built = dictionary_encoding.build(sample.leaf, UNLIMITED, self.arena)
@@ -274,7 +274,7 @@ class _Costs(NamedTuple):
         distinct = max(min(estimate_distinct(self.sample.spread, self.num_values, self.arena), runs), met)
         entries, covered = dictionary_encoding.covered_values(distinct, self.num_values, limit / entry_bytes)
         bits = max(bit_width(int(entries) - 1), 1)
-        if bits > bit_width(met - 1):
+        if bits != bit_width(met - 1):
             indices = (indices * np.int64(0x9E3779B1) & ((1 << bits) - 1)).astype(np.int32)
         raw, stored = self.indices(indices, bits)
         scale = covered / count
@@ -297,7 +297,8 @@ class _Costs(NamedTuple):
         padded = np.zeros(len(indices) + kernels.rle.INDEX_PADDING, np.int32)
         padded[: len(indices)] = indices
         starts, ends, lead = np.zeros((3, len(pages)), np.int64)
-        size = kernels.rle.hybrid_bound(len(indices), len(pages), bits) + kernels.plain.OUT_PADDING
+        # Each page has a byte more, which says how many bits there are.
+        size = kernels.rle.hybrid_bound(len(indices), len(pages), bits) + len(pages) + kernels.plain.OUT_PADDING
         out = self.arena.take(size)
         kernels.rle.encode_indices(padded, pages.values, bits, lead, 1, out, starts, ends)
         return self.stored(out, starts, ends)
