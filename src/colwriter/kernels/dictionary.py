@@ -139,6 +139,18 @@ def hash_words(first: Int, second: Int, third: Int) -> Int:
 
 
 @inlined
+def refill(table: Array, keys: Array, num_entries: Int, bits: Int) -> None:
+    """Put all entries, of which ``keys`` has the words, into the table of ``1 << bits`` slots."""
+    clear(table, bits)
+    for k in range(num_entries):
+        key = np.uint64(KEY_WORDS * k)
+        at = hash_words(keys[key], keys[key + ONE], keys[key + TWO]) >> np.uint64(64 - bits)
+        while table[at] != 0:
+            at = following(at, bits)
+        table[at] = np.int32(k)
+
+
+@inlined
 def _same_bytes(data: Bytes, a: Int, a_end: Int, b: Int, b_end: Int) -> Int:
     """Whether two values of more than ``SHORT`` bytes each are the same."""
     length = a_end - a
@@ -373,13 +385,7 @@ def build_byte_arrays(
                 wanted = grown(bits, num_entries, len(table))
                 if wanted != bits:
                     bits = wanted
-                    clear(table, bits)
-                    for k in range(num_entries):
-                        key = np.uint64(KEY_WORDS * k)
-                        at = hash_words(keys[key], keys[key + ONE], keys[key + TWO]) >> np.uint64(64 - bits)
-                        while table[at] != 0:
-                            at = following(at, bits)
-                        table[at] = np.int32(k)
+                    refill(table, keys, num_entries, bits)
             indices[this] = np.int32(index)
         if np.uint64(probation - 1) < num_values:
             while np.uint64(probation) <= num_values:

@@ -37,6 +37,7 @@ from colwriter.kernels.dictionary import (
     following,
     grown,
     hash_words,
+    refill,
     table_size,
 )
 
@@ -245,13 +246,7 @@ def index_views(
                 wanted = grown(bits, num_entries, len(table))
                 if wanted != bits:
                     bits = wanted
-                    clear(table, bits)
-                    for k in range(num_entries):
-                        key = np.uint64(KEY_WORDS * k)
-                        place = hash_words(keys[key], keys[key + ONE], keys[key + TWO]) >> np.uint64(64 - bits)
-                        while table[place] != 0:
-                            place = following(place, bits)
-                        table[place] = np.int32(k)
+                    refill(table, keys, num_entries, bits)
             codes[slot] = np.int32(index)
         if num_values >= probation or block + 64 >= len(codes):
             while probation <= num_values:
