@@ -247,7 +247,9 @@ class _ChunkWriter:
         if leaf.dictionary is not None:
             dictionary = dictionary_encoding.recode(leaf, self.arena)
         elif self.column.use_dictionary:
-            dictionary = dictionary_encoding.build(leaf, self.options.dictionary_pagesize_limit, self.arena)
+            dictionary = dictionary_encoding.build(
+                leaf, self.options.dictionary_pagesize_limit, self.arena, self.threads
+            )
         if dictionary is not None:
             segments = self.dictionary_segments(dictionary)
             if not segments:
@@ -305,7 +307,7 @@ class _ChunkWriter:
         def framed(segment: _Segment) -> FramedPages:
             return frame(path, segment.pages, segment.levels, segment.values, form)
 
-        return side_by_side(framed, segments, self.threads)
+        return side_by_side(framed, segments, self.threads if form.codec or form.checksums else 1)
 
     def dictionary_page(self, dictionary: Dictionary | None) -> tuple[list[Any], int, int]:
         """The dictionary page: its parts, its size in the file, and that before compression, both with the header."""

@@ -29,6 +29,7 @@ from colwriter.buffers import (
     validity_bitmap,
 )
 from colwriter.errors import InvalidDataError
+from colwriter.packed_lists import PackedLists, pack_levels
 from colwriter.schema import ColumnDescriptor, is_list
 
 __all__ = ["EMPTY", "LeafColumn", "Levels", "flatten", "invalid_views", "shred"]
@@ -105,7 +106,9 @@ class _Levels:
     valid: Bitmap | None
 
 
-def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], arena: Arena) -> Iterator[LeafColumn]:
+def shred(
+    array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], arena: Arena, threads: int = 1
+) -> Iterator[LeafColumn]:
     """Yield the leaves of one top-level column, in the order of ``columns``, its descriptors.
 
     Arrays of levels lie in ``arena``. Raises ``InvalidDataError`` where a required field has nulls, or for offsets
@@ -115,7 +118,7 @@ def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], are
         yield _flat_leaf(array, field, columns[0], arena)
         return
     root = _Levels(len(array), len(array), 0, 0, 0, EMPTY, EMPTY, None)
-    shredder = _Shredder(deque(columns), arena)
+    shredder = _Shredder(deque(columns), arena, threads)
     yield from shredder.field(array, field, root, 1)
 
 
@@ -179,6 +182,7 @@ class _Shredder:
 
     columns: deque[ColumnDescriptor]
     arena: Arena
+    threads: int
 
     def path(self, depth: int) -> str:
         """The path of the node that is walked: the first leaf to come is at or below it."""
@@ -237,32 +241,16 @@ class _Shredder:
         offsets, values = list_buffers(array)
         span = max(int(offsets[len(array)]) - int(offsets[0]), 0)
         width = 1 if levels.live + 1 + element.nullable == 1 else 2
-        most = levels.count + min(span, len(values))
-        padding = kernels.lists.PADDING
-        repetition = self.arena.take(most // 8 + padding)
-        definition = self.arena.take(most * width // 8 + padding)
-        rows = self.arena.take(levels.count + 1, np.int64), self.arena.take(levels.count + 1, np.int64)
         lists = levels.valid or _ALL_VALID
         elements = (validity_bitmap(values) if element.nullable else None) or _ALL_VALID
-        count = kernels.lists.pack_list_levels(
-            lists.bits,
-            lists.offset,
-            levels.live,
-            offsets,
-            levels.count,
-            len(values),
-            elements.bits,
-            elements.offset,
-            int(element.nullable),
-            width,
-            repetition,
-            definition,
-            *rows,
+        source = PackedLists(
+            lists, levels.live, offsets, levels.count, len(values), elements, int(element.nullable), width
         )
+        count, repetition, definition, rows = pack_levels(source, self.arena, self.threads)
         child = values.slice(int(offsets[0]), span)
         if count < 0 or (not element.nullable and child.null_count):
             return None
-        inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
+        inner = _Levels(levels.num_rows, count, levels.live + 1, 0, 1, EMPTY, EMPTY, None)
         valid = (validity_bitmap(child) if element.nullable else None) or _ALL_VALID
         packed = Levels(frozen(repetition), 1), Levels(frozen(definition), width)
         return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena, lists)

@@ -61,7 +61,7 @@ class RowGroupEncoder:
         def encode(number: int, arena: Arena) -> list[EncodedChunk]:
             group, i = divmod(number, width)
             first_row = self.first_row + group * self.size
-            leaves = zip(self._leaves(columns[i], group, i, arena), self.plan.fields[i].options, strict=True)
+            leaves = zip(self._leaves(columns[i], group, i, arena, helpers), self.plan.fields[i].options, strict=True)
             return [
                 encode_column_chunk(
                     leaf,
@@ -78,12 +78,14 @@ class RowGroupEncoder:
 
         return in_order(encode, count, threads, lambda number: costs[number % width], sum(costs) + EARLY_BYTES)
 
-    def _leaves(self, column: pa.ChunkedArray, group: int, i: int, arena: Arena) -> Iterator[LeafColumn]:
+    def _leaves(
+        self, column: pa.ChunkedArray, group: int, i: int, arena: Arena, threads: int = 1
+    ) -> Iterator[LeafColumn]:
         """The leaves of top-level column ``i`` in a row group."""
         top = self.plan.fields[i]
         rows = column if self.size >= len(column) else column.slice(group * self.size, self.size)
         array = _contiguous(rows, top, self.plan.options.dictionary_pagesize_limit)
-        return shred(array, top.field, top.descriptors, arena)
+        return shred(array, top.field, top.descriptors, arena, threads)
 
     def _chosen(
         self,

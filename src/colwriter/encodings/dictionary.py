@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
+from colwriter.encodings.distinct import ByteArrays, Numbers, index_values
 from colwriter.encodings.plain import fixed_extremes, fixed_offsets, invalid_offsets, value_bits
 from colwriter.errors import InvalidDataError
 from colwriter.keys import find_float_extremes, integer_keys
@@ -84,8 +85,11 @@ def index_bits(dictionary: Dictionary) -> int:
     return max(bit_width(dictionary.num_entries - 1), LEAST_WIDTH)
 
 
-def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
-    """A dictionary whose page takes at most ``limit`` bytes, or None where none will pay."""
+def build(leaf: LeafColumn, limit: int, arena: Arena, threads: int = 1) -> Dictionary | None:
+    """A dictionary whose page takes at most ``limit`` bytes, or None where none will pay.
+
+    It is the same for any number of ``threads``.
+    """
     num_values = leaf.num_slots
     if len(leaf.validity):
         start = leaf.bit_offset
@@ -94,10 +98,10 @@ def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
     if num_values == 0 or storage is Storage.BITS:
         return None
     if storage is Storage.NUMBERS:
-        return _build_fixed(leaf, num_values, limit, arena)
+        return _build_fixed(leaf, num_values, limit, arena, threads)
     if storage is Storage.BYTE_ARRAYS:
-        return _build_byte_arrays(leaf, num_values, limit, arena)
-    return _build_fixed_bytes(leaf, num_values, limit, arena)
+        return _build_byte_arrays(leaf, num_values, limit, arena, threads)
+    return _build_fixed_bytes(leaf, num_values, limit, arena, threads)
 
 
 def recode(leaf: LeafColumn, arena: Arena) -> Dictionary | None:
@@ -140,10 +144,10 @@ def _write_entries(source: LeafColumn, slots: NDArray[np.int64], arena: Arena) -
     return page[:size], total
 
 
-def _build_fixed_bytes(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+def _build_fixed_bytes(leaf: LeafColumn, num_values: int, limit: int, arena: Arena, threads: int) -> Dictionary | None:
     """As of byte arrays, whose lengths are not written."""
     width = leaf.descriptor.leaf.type_length or 0
-    dictionary = _build_byte_arrays(leaf._replace(offsets=fixed_offsets(leaf)), num_values, limit, arena)
+    dictionary = _build_byte_arrays(leaf._replace(offsets=fixed_offsets(leaf)), num_values, limit, arena, threads)
     if dictionary is None:
         return None
     page = leaf.data.reshape(-1, width)[dictionary.entries].reshape(-1)
@@ -195,7 +199,7 @@ def _distinct(sample: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(sample[1:] != sample[:-1])) + 1 if len(sample) else 0
 
 
-def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena, threads: int) -> Dictionary | None:
     width = int(leaf.values.itemsize)
     max_entries = min(limit // width, num_values)
     if max_entries == 0:
@@ -205,21 +209,18 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
         sample = sample_values(leaf, arena)
         if not _promising(len(sample), _distinct(sample), num_values, width, limit):
             probation = PROBATION
-    entries = arena.take(max_entries, leaf.values.dtype)
+    entries = Numbers.make(leaf, max_entries, arena)
     indices = arena.take(num_values + kernels.rle.INDEX_PADDING, np.int32)
-    table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
-    count, indexed = kernels.dictionary.build_fixed(
-        leaf.values, leaf.validity, leaf.bit_offset, 0, leaf.num_slots, max_entries, probation, table, entries, indices
-    )
+    count, indexed, _ = index_values(entries, probation, num_values, indices, threads)
     if count == 0 or count == indexed:  # each value once: its page alone is what the values are in PLAIN
         return None
-    entries = entries[:count]
+    values = entries.values[:count]
     return Dictionary(
-        leaf, entries, indices[: indexed + kernels.rle.INDEX_PADDING], int(indexed), entries.view(np.uint8), 0
+        leaf, values, indices[: indexed + kernels.rle.INDEX_PADDING], int(indexed), values.view(np.uint8), 0
     )
 
 
-def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena, threads: int) -> Dictionary | None:
     max_entries = min(limit // 4, num_values)
     if max_entries == 0:
         return None
@@ -229,33 +230,18 @@ def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Are
         sample = sample_values(leaf, arena)
         if not _promising(len(sample), _distinct(sample), num_values, span / num_values + 4, limit):
             probation = PROBATION
-    entries = arena.take(max_entries, np.int64)
-    keys = arena.take(kernels.dictionary.KEY_WORDS * max_entries, np.uint64)
+    entries = ByteArrays.make(leaf, limit, max_entries, arena)
     indices = arena.take(num_values + kernels.rle.INDEX_PADDING, np.int32)
-    table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
-    count, indexed, value_bytes = kernels.dictionary.build_byte_arrays(
-        leaf.offsets,
-        leaf.data,
-        leaf.validity,
-        leaf.bit_offset,
-        0,
-        leaf.num_slots,
-        limit,
-        probation,
-        table,
-        keys,
-        entries,
-        indices,
-    )
+    count, indexed, value_bytes = index_values(entries, probation, num_values, indices, threads)
     if count < 0:
         raise invalid_offsets(leaf)
     if count == 0 or count == indexed:
         return None
     page = arena.take(min(limit, span + 4 * count) + kernels.plain.OUT_PADDING)
-    size = kernels.dictionary.write_byte_array_entries(leaf.offsets, leaf.data, entries, count, page)
+    size = kernels.dictionary.write_byte_array_entries(leaf.offsets, leaf.data, entries.slots, count, page)
     return Dictionary(
         leaf,
-        entries[:count],
+        entries.slots[:count],
         indices[: indexed + kernels.rle.INDEX_PADDING],
         int(indexed),
         page[:size],

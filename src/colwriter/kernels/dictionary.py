@@ -37,7 +37,11 @@ FIRST_TABLE_BITS = 10
 GROWTH_BITS = 2
 # Slots of the table for an entry, at least: what does not lie where it is looked for first costs a branch.
 SLOTS_PER_ENTRY = 16
+# Address bits of a table up to which it stays in a near cache: the slots of a larger one are asked for ahead.
+CACHED_BITS = 16
 INVALID_OFFSETS = -1
+# Slots that are looked up at once; a table of numbers has room after it for where they lead.
+BLOCK = 64
 # What is kept of an entry to compare it with: see ``_words``.
 KEY_WORDS = 3
 # Bytes of a value up to which its words say all of it.
@@ -81,14 +85,29 @@ def _hash(word: Int) -> Int:
 
 @inlined
 def _place(value: Int, bits: Int) -> Int:
-    """Where to look first for a number in a table of ``1 << bits`` slots."""
-    return (np.uint64(value) * MULTIPLIER) >> np.uint64(64 - bits)
+    """Where to look first for a number in a table of ``1 << bits`` slots.
+
+    By one multiplication alone, numbers in equal steps may meet in few places: decimal fractions did.
+    """
+    word = np.uint64(value) * SECOND_MULTIPLIER
+    return ((word ^ (word >> np.uint64(32))) * SECOND_MULTIPLIER) >> np.uint64(64 - bits)
 
 
 @inlined
 def following(at: Int, bits: Int) -> Int:
     """Where to look after ``at``."""
     return (at + ONE) & ((ONE << np.uint64(bits)) - ONE)
+
+
+@inlined
+def _refill_fixed(table: Array, entries: Array, num_entries: Int, bits: Int) -> None:
+    """Put all entries into the table of ``1 << bits`` slots."""
+    clear(table, bits)
+    for k in range(num_entries):
+        at = _place(entries[np.uint64(k)], bits)
+        while table[at] != 0:
+            at = following(at, bits)
+        table[at] = np.int32(k)
 
 
 @inlined
@@ -151,7 +170,7 @@ def refill(table: Array, keys: Array, num_entries: Int, bits: Int) -> None:
 
 
 @inlined
-def _same_bytes(data: Bytes, a: Int, a_end: Int, b: Int, b_end: Int) -> Int:
+def same_bytes(data: Bytes, a: Int, a_end: Int, b: Int, b_end: Int) -> Int:
     """Whether two values of more than ``SHORT`` bytes each are the same."""
     length = a_end - a
     if b_end - b != length:
@@ -216,32 +235,42 @@ def build_fixed(
     end: Int,
     max_entries: Int,
     probation: Int,
+    known: Int,
     table: Array,
     entries: Array,
     indices: Array,
 ) -> tuple[Int, Int]:
     """Index the values of slots ``[start, end)`` until one does not fit; returns (entries, values indexed).
 
-    ``entries`` takes the distinct values, ``indices`` int32 the index of each value; ``table`` int32, scratch of
-    ``table_size(max_entries)``. After ``probation`` values, and each time that they have doubled since, the
-    dictionary must have paid so far, or (0, 0) is returned; ``probation`` 0: it need not.
+    ``entries`` takes the distinct values after the ``known`` that it has already, ``indices`` int32 the index of each
+    value; ``table`` int32, scratch of ``table_size(max_entries) + BLOCK``. After ``probation`` values, and each time
+    that they have doubled since, the dictionary must have paid so far, or (0, 0) is returned; ``probation`` 0: it need
+    not.
     """
-    bits = np.int64(FIRST_TABLE_BITS)
-    clear(table, bits)
-    num_entries = np.int64(0)
+    num_entries = np.int64(known)
+    capacity = np.int64(len(table) - BLOCK)
+    bits = grown(np.int64(FIRST_TABLE_BITS), num_entries, capacity)
+    _refill_fixed(table, entries, num_entries, bits)
     num_values = np.uint64(0)
     slot = start
     while slot < end:
-        count = min(np.int64(64), end - slot)
+        count = min(np.int64(BLOCK), end - slot)
         valid = valid_slots(validity, bit_offset + slot, count)
         before = num_values
+        block = values[slot : slot + count]
+        places = table[capacity : capacity + count]
+        for k in range(len(block)):
+            places[k] = np.int32(_place(block[k], bits))
+        if bits > CACHED_BITS:
+            for k in range(len(block)):
+                prefetch(table, np.int64(places[k]))
         misses = np.uint64(0)
         word = valid
         while word != np.uint64(0):
             bit = np.uint64(count_trailing_zeros(word))
             word &= word - ONE
             value = values[np.uint64(slot) + bit]
-            index = np.uint64(table[_place(value, bits)])
+            index = np.uint64(table[np.uint64(places[bit])])
             misses |= np.uint64(entries[index] != value) << bit
             indices[num_values] = np.int32(index)
             num_values += ONE
@@ -264,15 +293,10 @@ def build_fixed(
                 entries[index] = value
                 table[at] = np.int32(index)
                 num_entries += 1
-                wanted = grown(bits, num_entries, len(table))
+                wanted = grown(bits, num_entries, capacity)
                 if wanted != bits:
                     bits = wanted
-                    clear(table, bits)
-                    for k in range(num_entries):
-                        at = _place(entries[np.uint64(k)], bits)
-                        while table[at] != 0:
-                            at = following(at, bits)
-                        table[at] = np.int32(k)
+                    _refill_fixed(table, entries, num_entries, bits)
             indices[this] = np.int32(index)
         if np.uint64(probation - 1) < num_values:
             while np.uint64(probation) <= num_values:
@@ -285,6 +309,16 @@ def build_fixed(
     return num_entries, np.int64(num_values)
 
 
+@inlined
+def page_bytes(offsets: Array, entries: Array, num_entries: Int) -> Int:
+    """Bytes of the entries, and four for the length of each."""
+    total = 4 * num_entries
+    for k in range(num_entries):
+        slot = np.uint64(entries[k])
+        total += np.int64(offsets[slot + ONE]) - np.int64(offsets[slot])
+    return total
+
+
 @kernel
 def build_byte_arrays(
     offsets: Array,
@@ -295,6 +329,7 @@ def build_byte_arrays(
     end: Int,
     max_bytes: Int,
     probation: Int,
+    known: Int,
     table: Array,
     keys: Array,
     entries: Array,
@@ -303,18 +338,19 @@ def build_byte_arrays(
     """Index the byte arrays of slots ``[start, end)`` until one does not fit; returns (entries, values, value bytes).
 
     The dictionary page takes at most ``max_bytes``, four for the length of each entry included. ``entries`` int64 takes
-    the slot where each entry was met first, ``indices`` int32 the index of each value; ``keys`` uint64, scratch of
-    ``KEY_WORDS`` an entry; ``table`` and ``probation`` as in ``build_fixed``. If offsets are wrong, entries is
-    ``INVALID_OFFSETS``.
+    the slot where each entry was met first, after the ``known`` that it has already, ``indices`` int32 the index of
+    each value; ``keys`` uint64, ``KEY_WORDS`` an entry; ``table`` and ``probation`` as in ``build_fixed``. If offsets
+    are wrong, entries is ``INVALID_OFFSETS``.
     """
-    bits = np.int64(FIRST_TABLE_BITS)
-    clear(table, bits)
-    keys[2] = np.uint64(0)
+    num_entries = np.int64(known)
+    bits = grown(np.int64(FIRST_TABLE_BITS), num_entries, len(table))
+    if num_entries == 0:
+        keys[2] = np.uint64(0)
+    refill(table, keys, num_entries, bits)
     size = np.uint64(len(data))
     readable = np.uint64(max(len(data) - SHORT, 0))
-    num_entries = np.int64(0)
     num_values = np.uint64(0)
-    dictionary_bytes = np.int64(0)
+    dictionary_bytes = page_bytes(offsets, entries, num_entries)
     value_bytes = np.int64(0)
     slot = start
     while slot < end:
@@ -360,7 +396,7 @@ def build_byte_arrays(
                 same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
                 if length > SHORT and same:
                     entry = np.uint64(entries[index])
-                    same = _same_bytes(data, first, last, np.int64(offsets[entry]), np.int64(offsets[entry + ONE]))
+                    same = same_bytes(data, first, last, np.int64(offsets[entry]), np.int64(offsets[entry + ONE]))
                 if same or index == np.uint64(0):
                     break
                 at = following(at, bits)

@@ -60,27 +60,30 @@ def pack_list_levels(
     element_bit_offset: Int,
     element_optional: Int,
     width: Int,
+    base: Int,
+    level: Int,
     repetition: Bytes,
     definition: Bytes,
     row_levels: Int64s,
     row_slots: Int64s,
 ) -> Int:
-    """Levels of ``count`` lists; returns how many, or a negative status (see ``shredding.expand_lists``).
+    """Levels of ``count`` lists after ``level`` others; returns how many there are then, or a negative status.
 
-    ``row_levels`` and ``row_slots``, int64[count + 1], take the first level and the first element of each list, and
-    the ends of the last one.
+    (See ``shredding.expand_lists``.) ``row_levels`` and ``row_slots``, int64[count + 1], take the first level and the
+    first element of each list, counted from ``base``, and the ends of the last one.
 
     ``optional`` and ``element_optional``: 0 or 1, what the list and its element add to definition levels if they are
     not null. An empty bitmap means that all are valid. ``repetition`` takes one bit a level, ``definition`` ``width``
-    (1 or 2); both need room for ``PADDING`` bytes more.
+    (1 or 2); both need room for ``PADDING`` bytes more. The first byte of each is the one in which the first of these
+    levels lies, the bits of others in it being ones of ``repetition`` and zeros of ``definition``.
 
     64 lists at a time: which of them have elements is found by vectors, and so are the places of their levels. Then a
     step takes the null and empty lists up to the next one that has elements, and that list.
     """
-    row_slots[count] = np.int64(offsets[count]) - np.int64(offsets[0])
+    row_slots[count] = np.int64(offsets[count]) - base
     if count == 0:
-        row_levels[0] = 0
-        return np.int64(0)
+        row_levels[0] = level
+        return np.int64(level)
     every = np.uint64(0x5555555555555555) if width == 2 else ALL
     # Without a bitmap all elements are valid; with one, a set bit turns the level of a null into that of a value.
     # Levels of null and empty lists are the bits of their validity: none is set where ``change`` is not 1.
@@ -89,18 +92,17 @@ def pack_list_levels(
     unchanged = np.uint64(optional + 1 if from_bits else optional + 1 + element_optional) * every
     a_word = 64 // width
     limit = min(np.int64(offsets[count]), num_elements)
-    base = np.int64(offsets[0])
-    if base < 0:
+    if np.int64(offsets[0]) < 0:
         return INVALID_OFFSETS
     # Elements after the first of a list are by far the most frequent: bits that wait are the zeros between them.
     repetition[:] = 255
     r_to = np.int64(0)
     zeros = np.uint64(0)
-    r_filled = np.int64(0)
+    r_filled = np.int64(level & 7)
     d_to = np.int64(0)
     pending = np.uint64(0)
-    d_filled = np.int64(0)
-    levels = np.int64(0)
+    d_filled = np.int64((level * width) & 7)
+    levels = np.int64(level)
     for block in range(0, count, 64):
         n = min(count - block, 64)
         starts = offsets[block : block + n]
