@@ -75,10 +75,12 @@ ENCODERS: dict[Encoding, tuple[Callable[..., EncodedValues], frozenset[Type]]] =
     Encoding.RLE: (plain.encode_runs, frozenset({Type.BOOLEAN})),
 }
 # Pages of which a thread must have this many, and bytes of values that a column must have, for threads to share its
-# pages: by codec, for to hand the work over takes a tenth of a millisecond. Measured, see docs/performance.md.
-PAGES_PER_THREAD = 4
-SHARED_BYTES = {"": 8 << 20, "snappy": 2 << 20, "lz4_raw": 2 << 20}
+# pages: by codec, for to hand the work over takes fifty microseconds. Without one, what is done of each slot counts as
+# so many bytes. Measured, see docs/performance.md.
+PAGES_PER_THREAD = 2
+SHARED_BYTES = {"": 3 << 20, "snappy": 2 << 20, "lz4_raw": 2 << 20}
 SHARED_BYTES_OTHERWISE = 256 << 10
+SLOT_BYTES = 3
 # Bytes that a byte array is taken to have, where that is all that depends on it.
 AVERAGE_LENGTH = 8
 
@@ -282,8 +284,10 @@ class _ChunkWriter:
 
     def parts(self, pages: Pages, bits: int) -> int:
         """Threads that the pages are shared among, whose values have ``bits`` bits each."""
-        size = pages.total(3) * bits // 8
-        if self.threads == 1 or size < SHARED_BYTES.get(self.column.codec_name, SHARED_BYTES_OTHERWISE):
+        if self.threads == 1:
+            return 1
+        size = pages.total(3) * bits // 8 + (0 if self.column.codec_name else SLOT_BYTES * pages.total(2))
+        if size < SHARED_BYTES.get(self.column.codec_name, SHARED_BYTES_OTHERWISE):
             return 1
         return max(min(self.threads, len(pages) // PAGES_PER_THREAD), 1)
 

@@ -21,7 +21,7 @@ __all__ = ["PackedLevels", "PackedLists", "pack_levels"]
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
 # Lists from which two threads share the work: to hand over half of it takes fifty microseconds.
-SHARED_LISTS = 1 << 16
+SHARED_LISTS = 1 << 17
 
 
 class PackedLists(NamedTuple):
@@ -54,8 +54,7 @@ def pack_levels(source: PackedLists, arena: Arena, threads: int) -> PackedLevels
         return _pack(source, 0, source.count, 0, room, rows, arena)
     middle = source.count // 2
     offsets = source.offsets
-    empty = np.count_nonzero(offsets[1 : middle + 1] == offsets[:middle])
-    before = int(offsets[middle]) - int(offsets[0]) + int(empty)
+    before = int(offsets[middle]) - int(offsets[0]) + int(kernels.lists.count_empty(offsets[: middle + 1]))
 
     def half(number: int) -> PackedLevels:
         if number == 0:

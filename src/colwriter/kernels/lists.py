@@ -49,6 +49,17 @@ def _low(count: Int) -> Int:
 
 
 @kernel
+def count_empty(offsets: Array) -> Int:
+    """How many of the lists between ``offsets`` have no elements."""
+    total = np.int64(0)
+    starts = offsets[: len(offsets) - 1]
+    stops = offsets[1 : len(offsets)]
+    for k in range(len(starts)):
+        total += np.int64(starts[k] == stops[k])
+    return total
+
+
+@kernel
 def pack_list_levels(
     validity: Bytes,
     bit_offset: Int,
