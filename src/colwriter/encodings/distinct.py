@@ -22,11 +22,15 @@ from colwriter.parallel import side_by_side
 __all__ = ["ByteArrays", "Found", "Numbers", "index_values"]
 
 Indices = NDArray[np.int32]
-# Slots from which threads share the work: to hand over half of it takes fifty microseconds. See docs/performance.md.
+# Slots from which threads share the work: to hand over half of it takes fifty microseconds. As many more must there be
+# for each entry known so far, which the other thread and the joined dictionary need too. See docs/performance.md.
 SHARED_SLOTS = 1 << 18
-# The share of the slots that is indexed first, and the values that it must have for each that is distinct.
-FIRST_SHARE = 16
-REPEATED = 4
+SLOTS_PER_ENTRY = 40
+# The share of the slots that is indexed before the others.
+FIRST_SHARE = 32
+# Of the other slots, those of the thread that asks, in 32nds: it begins earlier, and to wait for the other takes longer
+# than to be waited for.
+FIRST_HALF = 17
 
 
 class Found(NamedTuple):
@@ -168,7 +172,7 @@ def index_values(
     first = entries.find(0, start, 0, 0, indices)
     if first.entries < 0 or first.indexed < _values_before(leaf, start):  # wrong, or full
         return first
-    if REPEATED * first.entries > first.indexed:
+    if SLOTS_PER_ENTRY * first.entries > slots - SHARED_SLOTS // 2:
         return _index_after(entries, first, start, slots, indices)
     return _index_halves(entries, first, start, num_values, indices, threads)
 
@@ -178,7 +182,7 @@ def _index_halves(
 ) -> Found:
     """What is ``first``, before slot ``start``, and what two threads find from there on."""
     slots = entries.leaf.num_slots
-    middle = (start + slots) // 2
+    middle = start + (slots - start) * FIRST_HALF // 32
     before = _values_before(entries.leaf, middle)
     others: Any = entries.copy(first.entries)
 
