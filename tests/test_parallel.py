@@ -11,9 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import colwriter as cw
-from colwriter import arena, column_writer
+from colwriter import arena, column_writer, packed_lists, row_group_encoder
+from colwriter.encodings import distinct
 from colwriter.parallel import available_threads, in_order, pool
 
 ROWS = 60_000
@@ -65,6 +68,77 @@ def test_bytes_do_not_depend_on_threads(codec: str) -> None:
     for name in data.column_names:  # a single column has its threads for itself
         column = data.select([name])
         assert written(column, max_threads=3, **options) == written(column, use_threads=False, **options)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 77])
+@pytest.mark.parametrize("limit", [1 << 20, 9500, 7200, 1500])
+def test_bytes_of_one_column_do_not_depend_on_threads(more: int, limit: int) -> None:
+    """About as many slots as two threads look for distinct values in.
+
+    One more is met every 200 slots, of 1000: with a low limit the dictionary is full in the first half or the second.
+    """
+    rng = np.random.default_rng(more + 1)
+    count = distinct.SHARED_SLOTS + more
+    codes = np.minimum(rng.integers(0, 1000, count), 50 + np.arange(count) // 200)
+    numbers = pa.array(codes * 7919, mask=rng.random(count) < 0.1)
+    for column in (numbers, numbers.cast(pa.string()), numbers.cast(pa.float64())):
+        data = pa.table({"column": column})
+        one = written(data, use_threads=False, dictionary_pagesize_limit=limit)
+        assert written(data, max_threads=2, dictionary_pagesize_limit=limit) == one
+        assert pq.read_table(io.BytesIO(one)).equals(data)
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 77])
+@pytest.mark.parametrize("nulls", [0.0, 0.4])
+def test_bytes_of_one_column_of_lists_do_not_depend_on_threads(more: int, nulls: float) -> None:
+    rng = np.random.default_rng(more + 1)
+    count = packed_lists.SHARED_LISTS + more
+    spans = np.where(rng.random(count) < nulls, 0, rng.integers(0, 4, count))
+    elements = pa.array(rng.integers(0, 99, int(spans.sum())), mask=rng.random(int(spans.sum())) < nulls)
+    offsets = np.concatenate([[0], np.cumsum(spans)])
+    mask = pa.array(rng.random(count) < nulls) if nulls else None
+    for offset_type, lists in ((np.int32, pa.ListArray), (np.int64, pa.LargeListArray)):
+        data = pa.table({"column": lists.from_arrays(offsets.astype(offset_type), elements)})
+        one = written(data, use_threads=False)
+        assert written(data, max_threads=2) == one
+        assert pq.read_table(io.BytesIO(one)).equals(data.cast(pq.read_schema(io.BytesIO(one))))
+        if mask is not None:  # some null lists hide elements
+            data = pa.table({"column": lists.from_arrays(offsets.astype(offset_type), elements, mask=mask)})
+            assert written(data, max_threads=2) == written(data, use_threads=False)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(2, 400), st.integers(0, 60), st.floats(0, 1), st.booleans(), st.integers(0, 9), st.integers(0, 2**32)
+)
+def test_lists_packed_by_two_threads(
+    monkeypatch: pytest.MonkeyPatch, count: int, longest: int, empty: float, nulls: bool, start: int, seed: int
+) -> None:
+    monkeypatch.setattr(packed_lists, "SHARED_LISTS", 2)
+    rng = np.random.default_rng(seed)
+    spans = np.where(rng.random(count + start) < empty, 0, rng.integers(0, longest + 1, count + start))
+    total = int(spans.sum())
+    elements = pa.array(rng.integers(0, 9, total), mask=rng.random(total) < 0.5 if nulls else None)
+    offsets = np.concatenate([[0], np.cumsum(spans)]).astype(np.int32)
+    mask = pa.array((spans == 0) & (rng.random(len(spans)) < 0.5)) if nulls else None
+    data = pa.table({"column": pa.ListArray.from_arrays(offsets, elements, mask=mask).slice(start)})
+    options = {"max_rows_per_page": 150}
+    with monkeypatch.context() as patch:
+        patch.setattr(row_group_encoder, "THREADED_ROWS", 1)
+        assert written(data, max_threads=2, **options) == written(data, use_threads=False, **options)
+
+
+@pytest.mark.parametrize("at", [1, 40, 64, 99])
+def test_wrong_list_offsets_in_either_half(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    monkeypatch.setattr(packed_lists, "SHARED_LISTS", 2)
+    monkeypatch.setattr(row_group_encoder, "THREADED_ROWS", 1)
+    offsets = np.arange(101, dtype=np.int32) * 3
+    offsets[at] = 10_000
+    lists = pa.Array.from_buffers(
+        pa.list_(pa.int64()), 100, [None, pa.py_buffer(offsets)], children=[pa.array(range(300))]
+    )
+    with pytest.raises(cw.InvalidDataError, match="offsets"):
+        written(pa.table({"column": lists}), max_threads=2)
 
 
 # gzip's codec keeps the state of its compressor: one for all threads gave corrupt pages.

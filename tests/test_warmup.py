@@ -62,6 +62,14 @@ for arrow_type in (pa.int32(), pa.int64(), pa.string(), pa.large_string(), pa.bi
     cw.write_table(pa.schema([("c", deep(20, arrow_type))]).empty_table(), io.BytesIO())
     cw.write_table(pa.table({"c": pa.nulls(10, deep(20, arrow_type))}), io.BytesIO(), row_group_size=3)
     cw.write_table(pa.table({"c": pa.nulls(10, arrow_type)}), io.BytesIO(), size_statistics_level="ColumnChunk")
+codes = [0] * 40_000 + [i % 99 for i in range(130_000)] + [100 - i % 99 for i in range(130_000)]
+for arrow_type in (pa.int64(), pa.int32(), pa.string(), pa.large_string(), pa.float64(), pa.binary(), pa.date32()):
+    column = pa.array(codes, pa.int32()).cast(pa.string() if pa.types.is_binary(arrow_type) else arrow_type)
+    column = column.cast(arrow_type)
+    offsets = list(range(len(column) + 1))
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), column)
+    for array in (column, lists, lists.cast(pa.large_list(arrow_type))):
+        cw.write_table(pa.table({"c": array}), io.BytesIO(), max_threads=2)
 print(sorted(map(str, signatures() - before)))
 """
 

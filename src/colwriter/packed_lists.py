@@ -25,12 +25,12 @@ SHARED_LISTS = 1 << 17
 
 
 class PackedLists(NamedTuple):
-    """What ``kernels.lists.pack_list_levels`` takes of ``count`` lists and their elements."""
+    """What ``kernels.lists.pack_list_levels`` takes of ``num_lists`` lists and their elements."""
 
     lists: Bitmap
     optional: int
     offsets: NDArray[Any]
-    count: int
+    num_lists: int
     num_elements: int
     elements: Bitmap
     element_optional: int
@@ -38,9 +38,9 @@ class PackedLists(NamedTuple):
 
 
 class PackedLevels(NamedTuple):
-    """``count`` levels, or a status of ``kernels.lists``; ``rows`` are those of ``levels.LeafColumn``."""
+    """``num_levels`` levels, or a status of ``kernels.lists``; ``rows`` are those of ``levels.LeafColumn``."""
 
-    count: int
+    num_levels: int
     repetition: Bytes
     definition: Bytes
     rows: tuple[Int64s, Int64s]
@@ -48,31 +48,33 @@ class PackedLevels(NamedTuple):
 
 def pack_levels(source: PackedLists, arena: Arena, threads: int) -> PackedLevels:
     """The levels of all lists; the same for any number of threads."""
-    rows = arena.take(source.count + 1, np.int64), arena.take(source.count + 1, np.int64)
-    room = _most_levels(source, 0, source.count)
-    if threads == 1 or source.count < SHARED_LISTS:
-        return _pack(source, 0, source.count, 0, room, rows, arena)
-    middle = source.count // 2
+    rows = arena.take(source.num_lists + 1, np.int64), arena.take(source.num_lists + 1, np.int64)
+    room = _most_levels(source, 0, source.num_lists)
+    if threads == 1 or source.num_lists < SHARED_LISTS:
+        return _pack(source, 0, source.num_lists, 0, room, rows, arena)
+    middle = source.num_lists // 2
     offsets = source.offsets
     before = int(offsets[middle]) - int(offsets[0]) + int(kernels.lists.count_empty(offsets[: middle + 1]))
 
     def half(number: int) -> PackedLevels:
         if number == 0:
             return _pack(source, 0, middle, 0, room, rows, arena)
-        return _pack(source, middle, source.count, before, _most_levels(source, middle, source.count), rows, arena)
+        return _pack(
+            source, middle, source.num_lists, before, _most_levels(source, middle, source.num_lists), rows, arena
+        )
 
     first, second = side_by_side(half, (0, 1), threads)
-    if first.count < 0 or second.count < 0:
-        return first._replace(count=min(first.count, second.count))
+    if first.num_levels < 0 or second.num_levels < 0:
+        return first._replace(num_levels=min(first.num_levels, second.num_levels))
     # In the byte that both have, the bits of the other are ones of repetition levels, and zeros of definition levels.
     for bits, more, width, join in (
         (first.repetition, second.repetition, 1, np.bitwise_and),
         (first.definition, second.definition, source.width, np.bitwise_or),
     ):
-        at, end = before * width >> 3, (second.count * width + 7) >> 3
+        at, end = before * width >> 3, (second.num_levels * width + 7) >> 3
         more[0] = join(more[0], bits[at])
         bits[at:end] = more[: end - at]
-    return first._replace(count=second.count)
+    return first._replace(num_levels=second.num_levels)
 
 
 def _most_levels(source: PackedLists, start: int, end: int) -> int:

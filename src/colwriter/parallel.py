@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TypeVar
 
@@ -64,7 +64,8 @@ def side_by_side(work: Callable[[S], T], items: Sequence[S], threads: int) -> li
     try:
         first = work(items[0])
     finally:
-        wait(futures)
+        for future in futures:
+            future.exception()  # waits for it
     return [first, *(future.result() for future in futures)]
 
 

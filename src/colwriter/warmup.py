@@ -18,7 +18,9 @@ from numba.core.dispatcher import Dispatcher
 from colwriter import kernels
 from colwriter.api import write_table
 from colwriter.column_writer import ENCODERS
+from colwriter.encodings.distinct import SHARED_SLOTS
 from colwriter.errors import UnsupportedTypeError
+from colwriter.packed_lists import SHARED_LISTS
 from colwriter.schema import parquet_schema
 
 __all__ = ["WarmupReport", "dispatchers", "silence_notice", "warmup"]
@@ -62,6 +64,7 @@ def warmup(on_progress: _Progress = lambda done, total, doing: None) -> WarmupRe
     start = time.perf_counter()
     steps = [(table, options) for table in _tables() for options in _OPTIONS]
     steps += _encodings()
+    steps += [(table, {"max_threads": 2}) for table in _shared()]
     silence_notice()
     watch = _Watch(on_progress, len(steps))
     with event.install_listener("numba:compile", watch):
@@ -134,6 +137,20 @@ def _encodings() -> Iterator[tuple[pa.Table, dict[str, Any]]]:
         for encoding, (_, types) in ENCODERS.items():
             if column.leaf.physical_type in types:
                 yield table, {"use_dictionary": False, "column_encoding": encoding.name}
+
+
+def _shared() -> Iterator[pa.Table]:
+    """Columns of which two threads take a half each, and find what the other does not."""
+    slots = np.arange(SHARED_SLOTS)
+    codes = np.where(slots < SHARED_SLOTS // 2, slots % 50, 80 - slots % 50)
+    codes[: SHARED_SLOTS // 16] = 0
+    for leaf in (pa.string(), pa.large_string()):
+        yield _table(pa.array([f"{k}" for k in range(100)]).cast(leaf).take(pa.array(codes)))
+    for offset_type, kind in (("i4", pa.list_), ("i8", pa.large_list)):
+        offsets = np.arange(SHARED_LISTS + 1).astype(offset_type)
+        values = pa.nulls(SHARED_LISTS, pa.int64())
+        buffers = [None, pa.py_buffer(offsets)]
+        yield _table(pa.Array.from_buffers(kind(pa.int64()), SHARED_LISTS, buffers, children=[values]))
 
 
 def _with_and_without_nulls(array: pa.Array) -> Iterator[pa.Table]:

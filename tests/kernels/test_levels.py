@@ -234,6 +234,7 @@ def unpack(data: np.ndarray, width: int, count: int) -> list[int]:
     st.sampled_from([0.0, 0.3, 0.9, 0.97, 1.0]),
     st.sampled_from([0, 3, 27, 28, 29, 32, 40, 64, 150]),
     st.sampled_from([np.int32, np.int64]),
+    st.integers(0, 20),
     st.integers(0, 2**32),
 )
 def test_packed_list_levels(
@@ -245,8 +246,11 @@ def test_packed_list_levels(
     empty_share: float,
     longest: int,
     dtype: type,
+    before: int,
     seed: int,
 ) -> None:
+    """After as many other levels as ``before``; those in the same byte are ones and zeros."""
+    before *= count > 0  # without lists nothing is stored
     rng = np.random.default_rng(seed)
     spans = np.where(rng.random(count) < empty_share, 0, rng.integers(0, longest + 1, count))
     spans[rng.random(count) < 0.1 * (empty_share < 0.9)] = 28
@@ -259,6 +263,7 @@ def test_packed_list_levels(
     width = 1 if optional + element_optional == 0 else 2
     repetition = np.full((total + count) // 8 + lists.PADDING, 0xAA, np.uint8)
     definition = np.full((total + count) * width // 8 + lists.PADDING, 0xAA, np.uint8)
+    assert lists.count_empty(offsets) == np.count_nonzero(spans == 0)
     row_levels, row_slots = np.zeros((2, count + 1), np.int64)
     levels = lists.pack_list_levels(
         bitmap(valid, offset) if list_nulls and optional else none,
@@ -273,14 +278,21 @@ def test_packed_list_levels(
         element_offset,
         element_optional,
         width,
+        first,
+        before,
         repetition,
         definition,
         row_levels,
         row_slots,
     )
     expected = naive_list_levels(spans.tolist(), valid.tolist(), optional, elements.tolist(), element_optional)
-    assert levels == len(expected[0])
-    assert unpack(repetition, 1, levels) == expected[0]
+    assert levels == before + len(expected[0])
+    row_levels -= before
+    levels -= before
+    others = before & 7, before * width & 7
+    assert unpack(repetition, 1, others[0] + levels) == [1] * others[0] + expected[0]
+    assert np.unpackbits(definition, bitorder="little")[: others[1]].sum() == 0
+    definition = np.packbits(np.unpackbits(definition, bitorder="little")[others[1] :], bitorder="little")
     assert unpack(definition, width, levels) == expected[1]
     rows = np.flatnonzero(np.array(expected[0]) == 0)
     assert row_levels.tolist() == [*rows, levels]
@@ -394,7 +406,7 @@ def test_wrong_list_offsets_are_a_status(offsets: list[int]) -> None:
     out = np.zeros(100, np.uint8)
     array = np.array(offsets, np.int32)
     rows = np.zeros((2, 4), np.int64)
-    status = lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, out, out.copy(), *rows)
+    status = lists.pack_list_levels(none, 0, 1, array, 3, 8, none, 0, 1, 2, 0, 0, out, out.copy(), *rows)
     assert status == lists.INVALID_OFFSETS
 
 
@@ -405,7 +417,8 @@ def test_offsets_that_go_down_later_are_a_status() -> None:
     out = np.zeros(100, np.uint8)
     repetition, definition = out[:40], out[40:80]
     rows = np.zeros((2, 66), np.int64)
-    status = lists.pack_list_levels(none, 0, 1, offsets, 65, 10_000, none, 0, 1, 2, repetition, definition, *rows)
+    packed = repetition, definition, *rows
+    status = lists.pack_list_levels(none, 0, 1, offsets, 65, 10_000, none, 0, 1, 2, 0, 0, *packed)
     assert status == lists.INVALID_OFFSETS
     assert not out[80:].any()
 
@@ -416,7 +429,7 @@ def test_hidden_values_are_a_status() -> None:
     array = np.array([0, 2, 5], np.int32)
     valid = np.array([0b01], np.uint8)
     rows = np.zeros((2, 3), np.int64)
-    status = lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, out, out.copy(), *rows)
+    status = lists.pack_list_levels(valid, 0, 1, array, 2, 8, none, 0, 1, 2, 0, 0, out, out.copy(), *rows)
     assert status == lists.HIDDEN_VALUES
 
 

@@ -105,7 +105,7 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
     table = np.zeros(dictionary.table_size(8), np.int32)
     entries, indices = np.zeros(8, np.int64), np.zeros(8, np.int32)
     assert (
-        dictionary.build_byte_arrays(array, data, none, 0, 0, 3, 1000, 0, table, keys, entries, indices)[0]
+        dictionary.build_byte_arrays(array, data, none, 0, 0, 3, 1000, 0, 0, table, keys, entries, indices)[0]
         == dictionary.INVALID_OFFSETS
     )
     assert dictionary.hash_slots(array, data, none, 0, 0, 3, np.zeros(3, np.int64)) == dictionary.INVALID_OFFSETS
@@ -119,10 +119,10 @@ def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
     pool = rng.integers(-(2**63), 2**63 - 1, distinct, dtype=np.int64)
     values = np.concatenate([pool, rng.choice(pool, 3000)])
     valid = rng.random(len(values)) < 0.9
-    table = np.zeros(dictionary.table_size(max_entries), np.int32)
+    table = np.zeros(dictionary.table_size(max_entries) + dictionary.BLOCK, np.int32)
     entries, indices = np.zeros(max_entries, np.int64), np.zeros(len(values), np.int32)
     count, indexed = dictionary.build_fixed(
-        values, bitmap(valid, 2), 2, 0, len(values), max_entries, 0, table, entries, indices
+        values, bitmap(valid, 2), 2, 0, len(values), max_entries, 0, 0, table, entries, indices
     )
     expected: dict[int, int] = {}
     wanted = []
@@ -148,20 +148,29 @@ def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
     st.floats(0, 1),
     st.integers(1, 50),
     st.integers(0, 9),
+    st.integers(0, 300),
     st.integers(0, 2**32),
 )
 def test_fixed_dictionary_of_any_values(
-    numbers: list[int], null_share: float, max_entries: int, offset: int, seed: int
+    numbers: list[int], null_share: float, max_entries: int, offset: int, cut: int, seed: int
 ) -> None:
-    """New values among the 64 slots that are looked up at once, also the same one twice; zeros; a full dictionary."""
+    """New values among the 64 slots that are looked up at once, also the same one twice; zeros; a full dictionary.
+
+    And begun again at any slot, with the entries before it.
+    """
     values = np.array(numbers, np.int64)
     valid = np.random.default_rng(seed).random(len(values)) >= null_share
-    table = np.full(dictionary.table_size(max_entries), -1, np.int32)
+    table = np.full(dictionary.table_size(max_entries) + dictionary.BLOCK, -1, np.int32)
     # What scratch holds must not matter: it may well be the first value.
     entries, indices = np.full(max_entries, values[0] if numbers else 0), np.full(len(values), -1, np.int32)
-    count, indexed = dictionary.build_fixed(
-        values, bitmap(valid, offset), offset, 0, len(values), max_entries, 0, table, entries, indices
-    )
+    slots, middle = (values, bitmap(valid, offset), offset), min(cut, len(values))
+    count, indexed = dictionary.build_fixed(*slots, 0, middle, max_entries, 0, 0, table, entries, indices)
+    if indexed == valid[:middle].sum():
+        table[:] = -1
+        rest = dictionary.build_fixed(
+            *slots, middle, len(values), max_entries, 0, count, table, entries, indices[indexed:]
+        )
+        count, indexed = rest[0], indexed + rest[1]
     expected: dict[int, int] = {}
     wanted = []
     for value in values[valid].tolist():
@@ -198,10 +207,10 @@ def test_probation(probation: int, width: int) -> None:
     """What does not repeat is given up by the end of the 64 slots in which probation ends; what repeats is kept."""
     dtype = np.int32 if width == 4 else np.int64
     for values, kept in (np.arange(2000), False), (np.arange(2000) // 100, True):
-        table = np.zeros(dictionary.table_size(2000), np.int32)
+        table = np.zeros(dictionary.table_size(2000) + dictionary.BLOCK, np.int32)
         entries, indices = np.zeros(2000, dtype), np.full(2000, -1, np.int32)
         found = dictionary.build_fixed(
-            values.astype(dtype), np.zeros(0, np.uint8), 0, 0, 2000, 2000, probation, table, entries, indices
+            values.astype(dtype), np.zeros(0, np.uint8), 0, 0, 2000, 2000, probation, 0, table, entries, indices
         )
         assert found == ((20, 2000) if kept else (0, 0))
         assert kept or (indices >= 0).sum() < probation + 64
@@ -247,8 +256,10 @@ def test_bounds_of_indices(
 
 
 @settings(max_examples=200, deadline=None)
-@given(VALUES, st.floats(0, 1), st.integers(0, 9), st.integers(0, 200), st.integers(0, 2**32))
-def test_byte_array_dictionary(pool: list[bytes], null_share: float, offset: int, max_bytes: int, seed: int) -> None:
+@given(VALUES, st.floats(0, 1), st.integers(0, 9), st.integers(0, 200), st.integers(0, 170), st.integers(0, 2**32))
+def test_byte_array_dictionary(
+    pool: list[bytes], null_share: float, offset: int, max_bytes: int, cut: int, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     slots = pool + [pool[k] for k in rng.integers(0, len(pool), 50)] if pool else []
     offsets, data = byte_arrays(slots)
@@ -258,20 +269,15 @@ def test_byte_array_dictionary(pool: list[bytes], null_share: float, offset: int
     table = np.full(dictionary.table_size(room), -1, np.int32)
     keys = np.zeros(room * dictionary.KEY_WORDS, np.uint64)
     entries, indices = np.full(room, -1, np.int64), np.full(room, -1, np.int32)
-    count, indexed, total = dictionary.build_byte_arrays(
-        offsets,
-        data,
-        bitmap(valid, offset),
-        offset,
-        0,
-        len(slots),
-        max_bytes,
-        0,
-        table,
-        keys,
-        entries,
-        indices,
-    )
+    scratch = table, keys, entries
+    source, middle = (offsets, data, bitmap(valid, offset), offset), min(cut, len(slots))
+    count, indexed, total = dictionary.build_byte_arrays(*source, 0, middle, max_bytes, 0, 0, *scratch, indices)
+    if indexed == valid[:middle].sum():
+        table[:] = -1
+        rest = dictionary.build_byte_arrays(
+            *source, middle, len(slots), max_bytes, 0, count, *scratch, indices[indexed:]
+        )
+        count, indexed, total = rest[0], indexed + rest[1], total + rest[2]
     expected: dict[bytes, int] = {}
     wanted, used = [], 0
     for value in values:
