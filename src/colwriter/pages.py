@@ -34,9 +34,7 @@ __all__ = [
 ]
 
 Int64s = NDArray[np.int64]
-# Bytes to keep free for a page header: at most ten varints of ten bytes, with their field headers and stop bytes.
-MAX_HEADER = 128
-NO_STARTS: Int64s = np.empty(0, np.int64)
+NO_NUMBERS: Int64s = np.empty(0, np.int64)
 # Up to this many levels are cheaper to count one by one, by comparison; see docs/performance.md.
 COMPARED_LEVELS = 24
 
@@ -269,7 +267,7 @@ class EncodedLevels(NamedTuple):
         return self.starts[1:] - self.starts[:-1] if len(self.starts) else 0
 
 
-NO_LEVELS = EncodedLevels(EMPTY, NO_STARTS)
+NO_LEVELS = EncodedLevels(EMPTY, NO_NUMBERS)
 
 
 def encode_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[EncodedLevels, EncodedLevels]:
@@ -328,7 +326,7 @@ class Lead(NamedTuple):
 def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lead:
     """What the header of each page, and these levels with their lengths, take at most."""
     count = len(pages)
-    fixed = MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
+    fixed = kernels.compact.MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
     lead: Int64s | None = None
     total = count * fixed
     for kind in levels:

@@ -15,7 +15,7 @@ from colwriter.keys import find_extremes
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import EMPTY, LeafColumn
 from colwriter.metadata import Encoding
-from colwriter.pages import NO_STARTS, EncodedValues, Lead, Pages
+from colwriter.pages import NO_NUMBERS, EncodedValues, Lead, Pages
 
 __all__ = ["encode", "fixed_extremes", "fixed_offsets", "invalid_offsets", "valid_bytes", "valid_values", "value_bits"]
 
@@ -189,5 +189,5 @@ def encode_runs(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena:
     ends = np.cumsum(lead.of_pages + np.diff(run_starts) + prefix)
     out = arena.take(int(run_starts[-1]) + prefix * count + lead.total + kernels.plain.OUT_PADDING)
     starts = np.empty(count, np.int64)
-    kernels.framing.place_levels(EMPTY, NO_STARTS, frozen(runs), run_starts, ends, True, out, starts)
+    kernels.framing.place_levels(EMPTY, NO_NUMBERS, frozen(runs), run_starts, ends, True, out, starts)
     return EncodedValues(Encoding.RLE, out, starts, ends, packed.extremes, None, None)
