@@ -63,7 +63,8 @@ def frame(
     of more than 2 GiB in column ``path``.
     """
     repetition, definition = levels
-    bodies, starts, sizes = np.empty((3, len(pages)), np.int64)
+    table = np.empty((3, len(pages)), np.int64)
+    bodies, starts, sizes = table[0], table[1], table[2]
     kernels.framing.place_levels(
         repetition.data,
         repetition.starts,

@@ -294,8 +294,7 @@ def _encode(levels: Levels, pages: Pages, largest: int, arena: Arena) -> Encoded
         kernels.rle.encode_pairs(levels.data, pages.levels, out, starts)
     else:
         kernels.rle.encode_levels(levels.data, pages.levels, width, out, starts)
-    out.flags.writeable = False
-    return EncodedLevels(out, starts)
+    return EncodedLevels(frozen(out), starts)
 
 
 class EncodedValues(NamedTuple):
@@ -334,4 +333,7 @@ def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lea
             sizes = kind.starts[1:] - kind.starts[:-1]
             lead = sizes + (fixed if lead is None else lead)
             total += int(kind.starts[-1])
-    return Lead(np.full(count, fixed, np.int64) if lead is None else lead, total)
+    if lead is None:
+        lead = np.empty(count, np.int64)
+        lead.fill(fixed)
+    return Lead(lead, total)

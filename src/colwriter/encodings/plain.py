@@ -43,8 +43,8 @@ def encode(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Aren
 
 def _numbers(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
     width = int(leaf.values.itemsize)
-    places, extremes = np.zeros((2, 2, len(pages)), np.int64)
-    starts, ends = places
+    table = np.zeros((4, len(pages)), np.int64)
+    starts, ends, extremes = table[0], table[1], table[2:]
     size = pages.total(3) * width + lead.total
     out = arena.take((size + (len(pages) + 1) * ALIGNMENT + kernels.plain.OUT_PADDING) // 8 * 8)
     typed = out.view(leaf.values.dtype)
