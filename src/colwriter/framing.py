@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,9 +150,8 @@ class _Header(NamedTuple):
     """What ``write_page_headers`` is told: the numbers of a header, the bytes before each, and those after the last."""
 
     numbers: Int64s
-    prefixes: NDArray[np.uint8]
-    prefix_sizes: Int64s
-    suffix: NDArray[np.uint8]
+    pieces: NDArray[np.uint8]
+    piece_starts: Int64s
 
 
 # The header of a field of 32 bits, one further than the field before, in the compact protocol.
@@ -187,11 +187,9 @@ def _header(version: int, checksums: bool, encoding: Encoding) -> _Header:
         ]
         suffix = bytes((compact.FALSE, 0, 0))
     numbers, prefixes = zip(*fields, strict=True)
-    sizes = np.array([len(prefix) for prefix in prefixes], np.int64)
-    table = np.zeros((len(prefixes), sizes.max()), np.uint8)
-    for row, prefix in enumerate(prefixes):
-        table[row, : len(prefix)] = list(prefix)
-    return _Header(np.array(numbers, np.int64), table, sizes, np.frombuffer(suffix, np.uint8))
+    pieces = [*prefixes, suffix]
+    starts = np.array([0, *accumulate(map(len, pieces))], np.int64)
+    return _Header(np.array(numbers, np.int64), np.frombuffer(b"".join(pieces), np.uint8), starts)
 
 
 def _checksums(memory: memoryview, bodies: Int64s, compressed: Compressed) -> Int64s:

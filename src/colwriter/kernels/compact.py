@@ -70,14 +70,6 @@ def _list(field: Int, element: Int, count: Int, out: Bytes, to: Int) -> Int:
 
 
 @inlined
-def _copy(data: Bytes, count: Int, out: Bytes, to: Int) -> Int:
-    """The first ``count`` bytes of ``data``."""
-    for k in range(count):
-        out[to + k] = data[k]
-    return to + count
-
-
-@inlined
 def _move_up(start: Int, to: Int, end: Int, out: Bytes) -> Int:
     """Move ``out[start:to]`` so that it ends at ``end``; returns where it begins then."""
     for k in range(to - start):  # the last byte first: the two overlap
@@ -92,19 +84,18 @@ def _between(starts: Int64s, page: Int) -> Int:
 
 
 @kernel
-def write_headers(
-    numbers: Int64s, prefixes: Bytes, prefix_sizes: Int64s, room: Int, ends: Int64s, out: Bytes, starts: Int64s
-) -> None:
+def write_headers(numbers: Int64s, fields: Bytes, room: Int, ends: Int64s, out: Bytes, starts: Int64s) -> None:
     """Encode structs of integers, so that each ends at its ``ends``; ``starts`` takes where it begins.
 
-    A struct is its ``numbers`` int64[numbers, structs], each after the bytes of ``prefixes`` uint8[numbers, most], of
-    which ``prefix_sizes`` are used, then a zero. ``room`` bytes before each end are free.
+    A struct is its ``numbers`` int64[numbers, structs], each after its field header, ``fields`` uint8[numbers], then a
+    zero. ``room`` bytes before each end are free.
     """
     for i in range(len(ends)):
         start = ends[i] - room
         to = start
         for row in range(len(numbers)):
-            to = zigzag(numbers[row, i], out, _copy(prefixes[row], prefix_sizes[row], out, to))
+            out[to] = fields[row]
+            to = zigzag(numbers[row, i], out, to + 1)
         out[to] = 0
         starts[i] = _move_up(start, to + 1, ends[i], out)
 
@@ -120,9 +111,8 @@ def write_page_headers(
     is_compressed: Int64s,
     crcs: Int64s,
     numbers: Int64s,
-    prefixes: Bytes,
-    prefix_sizes: Int64s,
-    suffix: Bytes,
+    pieces: Bytes,
+    piece_starts: Int64s,
     out: Bytes,
     starts: Int64s,
     sizes: Int64s,
@@ -130,10 +120,10 @@ def write_page_headers(
     """Encode the ``PageHeader`` of each page so that it ends where its body begins, at ``bodies``.
 
     Returns the bytes of all pages with their headers, before compression and after it. A body ends at ``ends`` as it is
-    stored, and would end at ``whole_ends`` if it were not compressed. The header is the ``numbers``, each one of those
-    that ``PageNumber`` names, after the bytes of ``prefixes`` uint8[numbers, most], of which ``prefix_sizes`` are
-    used; then ``suffix``, whose first byte says in V2 that the page ``is_compressed``, where there are such (else the
-    array is empty). ``starts`` takes where the header begins, ``sizes`` the bytes from there to the end of the page.
+    stored, and would end at ``whole_ends`` if it were not compressed. The header is the ``numbers``, each one of
+    ``NUMBERS``, after its piece of ``pieces``, which begin at ``piece_starts`` int64[numbers + 2]; and the last piece,
+    whose first byte says in V2 that the page ``is_compressed``, where there are such (else the array is empty).
+    ``starts`` takes where the header begins, ``sizes`` the bytes from there to the end of the page.
     """
     uncompressed = np.int64(0)
     compressed = np.int64(0)
@@ -142,7 +132,15 @@ def write_page_headers(
         body = bodies[page]
         start = body - MAX_HEADER
         to = start
-        for row in range(len(numbers)):
+        for row in range(len(numbers) + 1):
+            piece = to
+            for k in range(piece_starts[row], piece_starts[row + 1]):
+                out[to] = pieces[k]
+                to += 1
+            if row == len(numbers):
+                if len(is_compressed) > 0:
+                    out[piece] = FALSE - is_compressed[page]
+                break
             kind = numbers[row]
             number = levels
             if kind == UNCOMPRESSED_SIZE:
@@ -159,11 +157,8 @@ def write_page_headers(
                 number = _between(definition_starts, page)
             elif kind == REPETITION_SIZE:
                 number = _between(repetition_starts, page)
-            to = zigzag(number, out, _copy(prefixes[row], prefix_sizes[row], out, to))
-        end = _copy(suffix, len(suffix), out, to)
-        if len(is_compressed) > 0:
-            out[to] = FALSE - is_compressed[page]
-        start = _move_up(start, end, body, out)
+            to = zigzag(number, out, to)
+        start = _move_up(start, to, body, out)
         starts[page] = start
         sizes[page] = ends[page] - start
         uncompressed += whole_ends[page] - start
