@@ -31,7 +31,7 @@ from colwriter.buffers import (
 from colwriter.errors import InvalidDataError
 from colwriter.schema import ColumnDescriptor, is_list
 
-__all__ = ["EMPTY", "LeafColumn", "Levels", "flatten", "invalid_views", "shred"]
+__all__ = ["EMPTY", "LeafColumn", "Levels", "Lists", "Nulls", "flatten", "invalid_views", "shred"]
 
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
@@ -52,6 +52,30 @@ class Levels(NamedTuple):
 CONSTANT = Levels(EMPTY, 8)
 
 
+class Nulls(NamedTuple):
+    """Slots from definition level ``slot_level`` on, of which those that are null here, and no sooner, have ``level``.
+
+    ``bits`` and ``bit_offset``: a bitmap of those that go on, without a null so far.
+    """
+
+    slot_level: int
+    level: int
+    bits: Bytes
+    bit_offset: int
+
+
+class Lists(NamedTuple):
+    """Slots from definition level ``slot_level`` on that are lists: an empty one has ``level``.
+
+    Elements after the first of a list have ``repetition_level``. Null lists span none.
+    """
+
+    slot_level: int
+    level: int
+    repetition_level: int
+    offsets: NDArray[Any]
+
+
 class LeafColumn(NamedTuple):
     """The leaf of one column chunk, not encoded yet.
 
@@ -60,7 +84,8 @@ class LeafColumn(NamedTuple):
     ``row_levels`` and ``row_slots`` int64[rows + 1]: where rows start; empty if a row is one level and one slot.
     ``values``, ``offsets``, ``data`` and ``value_offset`` hold the slots (see ``LeafBuffers``). Of a dictionary-encoded
     array, ``values`` are its codes, int32, and the slots of ``dictionary`` its entries. Byte arrays may be ``views``
-    still, see ``flatten``. ``row_validity``: if rows are lists of slots, which of them are not null.
+    still, see ``flatten``. ``steps``: where levels end on the way from a row to a slot, but for the last list, and what is
+    null last: these follow from the others.
     """
 
     descriptor: ColumnDescriptor
@@ -80,7 +105,7 @@ class LeafColumn(NamedTuple):
     value_offset: int
     dictionary: LeafColumn | None = None
     views: Views | None = None
-    row_validity: Bitmap | None = None
+    steps: tuple[Nulls | Lists, ...] = ()
 
 
 _ALL_VALID = Bitmap(EMPTY, 0)
@@ -92,7 +117,8 @@ class _Levels:
     """Levels down to a node: ``live`` is the definition level of an entry that is defined so far.
 
     Without ``definition``, entries are one lower where ``valid`` has a zero (and all live if ``valid`` is None).
-    ``valid``: which slots, counted since the last list, have no null among the node and its ancestors.
+    ``valid``: which slots, counted since the last list, have no null among the node and its ancestors. ``steps``: as
+    of a ``LeafColumn``, all of them.
     """
 
     num_rows: int
@@ -103,6 +129,7 @@ class _Levels:
     repetition: Bytes
     definition: Bytes
     valid: Bitmap | None
+    steps: tuple[Nulls | Lists, ...] = ()
 
 
 def shred(array: pa.Array, field: pa.Field, columns: list[ColumnDescriptor], arena: Arena) -> Iterator[LeafColumn]:
@@ -262,10 +289,10 @@ class _Shredder:
         child = values.slice(int(offsets[0]), span)
         if count < 0 or (not element.nullable and child.null_count):
             return None
-        inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
+        inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None, levels.steps)
         valid = (validity_bitmap(child) if element.nullable else None) or _ALL_VALID
         packed = Levels(frozen(repetition), 1), Levels(frozen(definition), width)
-        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena, lists)
+        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena)
 
     def definition(self, levels: _Levels) -> Bytes:
         """The definition levels as an array, which they may not be yet."""
@@ -282,15 +309,19 @@ class _Shredder:
 
     def optional(self, levels: _Levels, valid: Bitmap | None) -> _Levels:
         """One definition level more, for entries that are live and valid."""
+        cumulative = self.intersect(levels, valid)
+        steps = levels.steps
+        if valid is not None and cumulative is not None:
+            steps += (Nulls(levels.slot_level, levels.live, *cumulative),)
         if len(levels.definition) == 0 and levels.valid is None:
-            return replace(levels, live=levels.live + 1, valid=valid)
+            return replace(levels, live=levels.live + 1, valid=valid, steps=steps)
         definition = self.definition(levels)
         out: Bytes = self.arena.take(levels.count + kernels.shredding.PADDING)
         bitmap = valid or _ALL_VALID
         kernels.shredding.apply_validity(
             definition, levels.count, levels.slot_level, levels.live, bitmap.bits, bitmap.offset, out
         )
-        return replace(levels, live=levels.live + 1, definition=frozen(out), valid=self.intersect(levels, valid))
+        return replace(levels, live=levels.live + 1, definition=frozen(out), valid=cumulative, steps=steps)
 
     def intersect(self, levels: _Levels, valid: Bitmap | None) -> Bitmap | None:
         if levels.valid is None or valid is None:
@@ -330,15 +361,24 @@ class _Shredder:
         if not element.nullable and child.null_count:
             name = self.path(depth + (1 if pa.types.is_map(array.type) else 2))
             raise InvalidDataError(f"{name}: the field is not nullable, found {child.null_count} null(s)")
+        repetition_level = levels.max_repetition + 1
+        steps: tuple[Nulls | Lists, ...] = (
+            *levels.steps,
+            Lists(levels.slot_level, levels.live, repetition_level, offsets),
+        )
+        valid = validity_bitmap(child) if element.nullable else None
+        if valid is not None:
+            steps += (Nulls(levels.live + 1, levels.live + 1, *valid),)
         return child, _Levels(
             num_rows=levels.num_rows,
             count=count,
             slot_level=levels.live + 1,
             live=live,
-            max_repetition=levels.max_repetition + 1,
+            max_repetition=repetition_level,
             repetition=repetition,
             definition=new_definition,
-            valid=validity_bitmap(child) if element.nullable else None,
+            valid=valid,
+            steps=steps,
         )
 
     def expand_lists(
@@ -407,12 +447,12 @@ def _leaf_column(
     definition: Levels,
     valid: Bitmap,
     arena: Arena,
-    row_validity: Bitmap | None = None,
 ) -> LeafColumn:
     dictionary = None
     if array.type.id == pa.lib.Type_DICTIONARY:
         array, dictionary = _with_dictionary(array, descriptor, valid, arena)
     buffers = leaf_buffers(array, descriptor, valid, arena)
+    follow = descriptor.max_definition_level - 1, levels.slot_level - 1
     return LeafColumn(
         descriptor=descriptor,
         num_rows=levels.num_rows,
@@ -431,7 +471,7 @@ def _leaf_column(
         value_offset=buffers.bit_offset,
         dictionary=dictionary,
         views=buffers.views,
-        row_validity=row_validity,
+        steps=tuple(step for step in levels.steps if step.level not in follow),
     )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.buffers import frozen
-from colwriter.levels import EMPTY, LeafColumn, Levels
+from colwriter.levels import EMPTY, LeafColumn, Levels, Nulls
 from colwriter.metadata import Encoding
 
 __all__ = [
@@ -37,8 +37,8 @@ Int64s = NDArray[np.int64]
 # Bytes to keep free for a page header: at most ten varints of ten bytes, with their field headers and stop bytes.
 MAX_HEADER = 128
 NO_STARTS: Int64s = np.empty(0, np.int64)
-# Up to this many levels are cheaper to count one by one, by comparison; see docs/performance.md.
-COMPARED_LEVELS = 24
+# Up to this many levels, if they are an array, are cheaper to count than to work out; see docs/performance.md.
+COUNTED_LEVELS = 1024
 
 
 def bit_width(level: int) -> int:
@@ -224,37 +224,38 @@ NO_HISTOGRAMS = Histograms(NO_HISTOGRAM, NO_HISTOGRAM)
 
 
 def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
-    """Histograms of the levels of each page. What is known is not counted: rows, slots, values, and one level."""
+    """Histograms of the levels of each page: counted where levels are few, and worked out from the leaf's steps else."""
     deepest, top = leaf.descriptor.max_repetition_level, leaf.descriptor.max_definition_level
     if top == 0:
         return NO_HISTOGRAMS
-    repetition = np.empty((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
-    definition = np.empty((len(pages) + 1, top + 1), np.int64)
-    if leaf.row_validity is not None:
-        kernels.histogram.levels_of_lists(pages.fences, leaf.slot_level, *leaf.row_validity, repetition, definition)
+    repetition = np.zeros((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
+    definition = np.zeros((len(pages) + 1, top + 1), np.int64)
+    if leaf.steps and leaf.num_levels <= COUNTED_LEVELS and leaf.definition_levels.width == 8:
+        _count(leaf.definition_levels, pages, definition, arena)
+        if deepest:
+            _count(leaf.repetition_levels, pages, repetition, arena)
         return Histograms(repetition, definition)
-    kernels.histogram.known_levels(pages.fences, leaf.slot_level, repetition, definition)
-    if deepest:
-        _count(leaf.repetition_levels, pages, repetition, 1, deepest + 1, arena)
-    _count(leaf.definition_levels, pages, definition, 0, top - 1 if leaf.slot_level == top - 1 else top, arena)
+    slots = pages.rows
+    for step in leaf.steps:
+        if step.slot_level == leaf.slot_level:  # below the last list, which is no step
+            slots = pages.slots
+        if isinstance(step, Nulls):
+            kernels.histogram.count_nulls(slots, *step, definition)
+        else:
+            elements = np.empty(len(slots), np.int64)
+            kernels.histogram.count_empty_lists(slots, *step, elements, repetition, definition)
+            slots = elements
+    kernels.histogram.fill_in(pages.fences, leaf.slot_level, repetition, definition)
     return Histograms(repetition, definition)
 
 
-def _count(levels: Levels, pages: Pages, histograms: Int64s, first: int, end: int, arena: Arena) -> None:
-    """Fill in the columns ``[first, end)`` of the histograms, the others being known."""
-    if first == end:
-        return
-    if len(levels.data) == 0:  # all the largest, which is known
-        histograms[:, first:end] = 0
-    elif end - first <= COMPARED_LEVELS:
-        kernels.histogram.count_missing(levels.data, pages.levels, first, end, histograms)
-    else:
-        partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
-        partials[:] = 0
-        kernels.histogram.count_levels(
-            levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1]
-        )
-        np.add.reduce(histograms[:-1], out=histograms[-1])
+def _count(levels: Levels, pages: Pages, histograms: Int64s, arena: Arena) -> None:
+    partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
+    partials[:] = 0
+    kernels.histogram.count_levels(
+        levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1]
+    )
+    np.add.reduce(histograms[:-1], out=histograms[-1])
 
 
 class EncodedLevels(NamedTuple):
