@@ -37,8 +37,9 @@ Int64s = NDArray[np.int64]
 # Bytes to keep free for a page header: at most ten varints of ten bytes, with their field headers and stop bytes.
 MAX_HEADER = 128
 NO_STARTS: Int64s = np.empty(0, np.int64)
-# Up to this many levels, if they are an array, are cheaper to count than to work out; see docs/performance.md.
-COUNTED_LEVELS = 1024
+# To count levels takes as long as this many steps, and one more for so many levels; see docs/performance.md.
+COUNTING_STEPS = 8
+LEVELS_A_STEP = 512
 
 
 def bit_width(level: int) -> int:
@@ -224,13 +225,13 @@ NO_HISTOGRAMS = Histograms(NO_HISTOGRAM, NO_HISTOGRAM)
 
 
 def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
-    """Histograms of the levels of each page: counted where levels are few, and worked out from the leaf's steps else."""
+    """Histograms of the levels of each page, from the steps of the leaf, or counted where steps are many for them."""
     deepest, top = leaf.descriptor.max_repetition_level, leaf.descriptor.max_definition_level
     if top == 0:
         return NO_HISTOGRAMS
     repetition = np.zeros((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
     definition = np.zeros((len(pages) + 1, top + 1), np.int64)
-    if leaf.steps and leaf.num_levels <= COUNTED_LEVELS and leaf.definition_levels.width == 8:
+    if len(leaf.steps) > COUNTING_STEPS + leaf.num_levels // LEVELS_A_STEP:
         _count(leaf.definition_levels, pages, definition, arena)
         if deepest:
             _count(leaf.repetition_levels, pages, repetition, arena)
@@ -252,9 +253,7 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
 def _count(levels: Levels, pages: Pages, histograms: Int64s, arena: Arena) -> None:
     partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
     partials[:] = 0
-    kernels.histogram.count_levels(
-        levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1]
-    )
+    kernels.histogram.count_levels(levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1])
     np.add.reduce(histograms[:-1], out=histograms[-1])
 
 
