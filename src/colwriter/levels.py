@@ -259,9 +259,29 @@ class _Shredder:
         repetition = Levels(levels.repetition, 8)
         return _leaf_column(descriptor, array, levels, rows, repetition, definition, valid, self.arena)
 
+    def full_lists(self, offsets: NDArray[Any], values: pa.Array, levels: _Levels) -> LeafColumn | None:
+        """As ``packed_list``, where no list is null or empty, and no element null; None if one is."""
+        if levels.valid is not None or values.null_count:
+            return None
+        mark = self.arena.mark()
+        span = max(int(offsets[levels.count]) - int(offsets[0]), 0)
+        repetition = self.arena.take(min(span, len(values)) // 8 + kernels.lists.PADDING)
+        rows = self.arena.take(levels.count + 1, np.int64)
+        count = kernels.lists.mark_lists(offsets, levels.count, len(values), repetition, rows)
+        if count < 0:
+            self.arena.give_back(mark)
+            return None
+        inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
+        packed = Levels(frozen(repetition), 1), CONSTANT
+        child = values.slice(int(offsets[0]), span)
+        return _leaf_column(self.columns.popleft(), child, inner, (rows, rows), *packed, _ALL_VALID, self.arena)
+
     def packed_list(self, array: pa.Array, element: pa.Field, levels: _Levels) -> LeafColumn | None:
         """The leaf of a list of leaves at the top of a column; None if elements are hidden, or offsets wrong."""
         offsets, values = list_buffers(array)
+        leaf = self.full_lists(offsets, values, levels)
+        if leaf is not None:
+            return leaf
         span = max(int(offsets[len(array)]) - int(offsets[0]), 0)
         width = 1 if levels.live + 1 + element.nullable == 1 else 2
         most = levels.count + min(span, len(values))

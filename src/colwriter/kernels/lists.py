@@ -19,6 +19,7 @@ NONE = np.uint64(0)
 ONE = np.uint64(1)
 HIDDEN_VALUES = -1
 INVALID_OFFSETS = -2
+EMPTY_LISTS = -3
 
 
 @inlined
@@ -46,6 +47,42 @@ def _interleave(bits: Int) -> Int:
 def _low(count: Int) -> Int:
     """A mask of the ``count`` (0 to 63) lowest bits."""
     return (ONE << np.uint64(count)) - ONE
+
+
+@kernel
+def mark_lists(offsets: Array, count: Int, num_elements: Int, repetition: Bytes, rows: Int64s) -> Int:
+    """Repetition levels, one bit each, of ``count`` lists that all have elements; returns how many there are.
+
+    ``rows`` int64[count + 1] takes the first level of each list, which is its first element too, and the end of the last
+    one. ``repetition`` needs room for ``PADDING`` bytes more. ``EMPTY_LISTS``: some have no elements, or offsets are
+    wrong, which is for ``pack_list_levels`` to tell.
+    """
+    base = np.int64(offsets[0])
+    limit = min(np.int64(offsets[count]), num_elements)
+    if base < 0:
+        return EMPTY_LISTS
+    repetition[:] = 255
+    word = NONE
+    place = np.int64(0)
+    for block in range(0, count, 64):
+        n = min(count - block, 64)
+        starts = offsets[block : block + n]
+        stops = offsets[block + 1 : block + 1 + n]
+        firsts = rows[block : block + n]
+        full = True
+        for j in range(n):
+            full &= stops[j] > starts[j]
+            firsts[j] = np.int64(starts[j]) - base
+        if not full or np.int64(stops[n - 1]) > limit:
+            return EMPTY_LISTS
+        for j in range(n):
+            # Each zero is stored with those before it in its word: no branch on which is the last.
+            here = firsts[j] >> 6
+            word = (word if here == place else NONE) | (ONE << np.uint64(firsts[j] & 63))
+            place = here
+            store_u64(repetition, 8 * place, ~word)
+    rows[count] = np.int64(offsets[count]) - base
+    return rows[count]
 
 
 @kernel
