@@ -44,7 +44,7 @@ class Bitmap(NamedTuple):
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Kernels are compiled for read-only inputs alone."""
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 

@@ -64,10 +64,9 @@ def encode_column_chunks(metadata: list[bytes], places: IndexPlaces) -> EncodedS
             np.ascontiguousarray(numbers[rows][:, of_kind]),
             np.array(headers, np.uint8).reshape(-1, 1),
             np.ones(len(rows), np.int64),
-            np.zeros((len(of_kind), 1), np.uint8),
             _ROOM,
-            spread,
             ends[2 * of_kind + 1],
+            spread,
             first,
         )
         starts[2 * of_kind + 1] = first

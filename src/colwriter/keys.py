@@ -53,7 +53,7 @@ def find_extremes(values: NDArray[Any], starts: Int64s, ends: Int64s, order: Ord
         return nan_counts
     if order is Order.UNSIGNED:
         values = frozen(values.view(f"u{values.itemsize}"))
-    kernels.plain.min_max_fixed(values, starts, ends, *extremes)
+    kernels.plain.min_max_fixed(values, starts, ends, extremes)
     if values.dtype == np.uint64:
         extremes ^= _HIGHEST_BIT
     return None

@@ -14,7 +14,7 @@ from colwriter.buffers import frozen
 from colwriter.keys import find_nan_extremes, stored_bounds
 from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
-from colwriter.pages import Histograms, Pages
+from colwriter.pages import NO_NUMBERS, Histograms, Pages
 from colwriter.statistics import Bound, truncate_max, truncate_min
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
 
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
-NO_NUMBERS: Int64s = np.empty(0, np.int64)
 # The keys of a zero that is not stored as a minimum, +0, nor as a maximum, -0: each is stored as the other.
 ZEROS = np.array([[0], [-1]])
 

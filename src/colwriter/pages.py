@@ -34,9 +34,7 @@ __all__ = [
 ]
 
 Int64s = NDArray[np.int64]
-# Bytes to keep free for a page header: at most ten varints of ten bytes, with their field headers and stop bytes.
-MAX_HEADER = 128
-NO_STARTS: Int64s = np.empty(0, np.int64)
+NO_NUMBERS: Int64s = np.empty(0, np.int64)
 # To count levels takes as long as this many steps, and one more for so many levels; see docs/performance.md.
 COUNTING_STEPS = 8
 LEVELS_A_STEP = 512
@@ -269,7 +267,7 @@ class EncodedLevels(NamedTuple):
         return self.starts[1:] - self.starts[:-1] if len(self.starts) else 0
 
 
-NO_LEVELS = EncodedLevels(EMPTY, NO_STARTS)
+NO_LEVELS = EncodedLevels(EMPTY, NO_NUMBERS)
 
 
 def encode_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[EncodedLevels, EncodedLevels]:
@@ -296,8 +294,7 @@ def _encode(levels: Levels, pages: Pages, largest: int, arena: Arena) -> Encoded
         kernels.rle.encode_pairs(levels.data, pages.levels, out, starts)
     else:
         kernels.rle.encode_levels(levels.data, pages.levels, width, out, starts)
-    out.flags.writeable = False
-    return EncodedLevels(out, starts)
+    return EncodedLevels(frozen(out), starts)
 
 
 class EncodedValues(NamedTuple):
@@ -328,7 +325,7 @@ class Lead(NamedTuple):
 def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lead:
     """What the header of each page, and these levels with their lengths, take at most."""
     count = len(pages)
-    fixed = MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
+    fixed = kernels.compact.MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
     lead: Int64s | None = None
     total = count * fixed
     for kind in levels:
@@ -336,4 +333,7 @@ def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lea
             sizes = kind.starts[1:] - kind.starts[:-1]
             lead = sizes + (fixed if lead is None else lead)
             total += int(kind.starts[-1])
-    return Lead(np.full(count, fixed, np.int64) if lead is None else lead, total)
+    if lead is None:
+        lead = np.empty(count, np.int64)
+        lead.fill(fixed)
+    return Lead(lead, total)

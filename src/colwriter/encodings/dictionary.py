@@ -272,7 +272,8 @@ def encode(
     arena: Arena,
 ) -> EncodedValues:
     """Encode the indices of all pages: a byte with their width, then the RLE/bit-packed hybrid."""
-    starts, ends, _, _ = table = np.zeros((4, len(pages)), np.int64)
+    table = np.zeros((4, len(pages)), np.int64)
+    starts, ends = table[0], table[1]
     size = kernels.rle.hybrid_bound(pages.total(3), len(pages), index_bits(dictionary))
     out = arena.take(size + lead.total + kernels.plain.OUT_PADDING)
     kernels.rle.encode_indices(dictionary.indices, pages.values, LEAST_WIDTH, lead.of_pages, 1, out, starts, ends)
