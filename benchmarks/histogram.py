@@ -3,8 +3,8 @@
 ``python -m benchmarks.histogram --pattern skewed`` prints the ratios.
 
 A level that repeats updates a counter that was just stored; the more levels are equal, the longer one array of
-counters waits. ``1``, ``2``, ``4`` and ``8`` are the partial histograms of ``count_levels``; ``lanes`` counts each level
-but the largest by comparison, sixteen bits a counter, and takes what is left for that.
+counters waits. ``1``, ``2``, ``4`` and ``8`` are the partial histograms of ``count_levels``; ``lanes`` counts each
+level but the largest by comparison, sixteen bits a counter, and takes what is left for that.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ class LeafColumn(NamedTuple):
     ``row_levels`` and ``row_slots`` int64[rows + 1]: where rows start; empty if a row is one level and one slot.
     ``values``, ``offsets``, ``data`` and ``value_offset`` hold the slots (see ``LeafBuffers``). Of a dictionary-encoded
     array, ``values`` are its codes, int32, and the slots of ``dictionary`` its entries. Byte arrays may be ``views``
-    still, see ``flatten``. ``steps``: where levels end on the way from a row to a slot, but for the last list, and what is
-    null last: these follow from the others.
+    still, see ``flatten``. ``steps``: where levels end on the way from a row to a slot, but for the last list, and what
+    is null last: these follow from the others.
     """
 
     descriptor: ColumnDescriptor
@@ -221,7 +221,7 @@ class _Shredder:
     def value(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, depth: int) -> Iterator[LeafColumn]:
         if is_list(arrow_type):
             if depth == 1 and not _is_nested(arrow_type.value_type):
-                leaf = self.packed_list(array, arrow_type.value_field, levels)
+                leaf = self.full_lists(array, levels) or self.packed_list(array, arrow_type.value_field, levels)
                 if leaf is not None:
                     yield leaf
                     return
@@ -259,29 +259,37 @@ class _Shredder:
         repetition = Levels(levels.repetition, 8)
         return _leaf_column(descriptor, array, levels, rows, repetition, definition, valid, self.arena)
 
-    def full_lists(self, offsets: NDArray[Any], values: pa.Array, levels: _Levels) -> LeafColumn | None:
-        """As ``packed_list``, where no list is null or empty, and no element null; None if one is."""
+    def full_lists(self, array: pa.Array, levels: _Levels) -> LeafColumn | None:
+        """As ``packed_list``, where no list is null or empty, nor an element null; None if one is.
+
+        Definition levels are all the same then, and levels are slots.
+        """
+        values = array.values
         if levels.valid is not None or values.null_count:
             return None
         mark = self.arena.mark()
-        span = max(int(offsets[levels.count]) - int(offsets[0]), 0)
-        repetition = self.arena.take(min(span, len(values)) // 8 + kernels.lists.PADDING)
         rows = self.arena.take(levels.count + 1, np.int64)
-        count = kernels.lists.mark_lists(offsets, levels.count, len(values), repetition, rows)
-        if count < 0:
-            self.arena.give_back(mark)
-            return None
-        inner = _Levels(levels.num_rows, int(count), levels.live + 1, 0, 1, EMPTY, EMPTY, None)
+        size = array.type.list_size if pa.types.is_fixed_size_list(array.type) else 0
+        start, count = array.offset * size, levels.count * size
+        if 0 < count <= len(values) - start:
+            repetition = self.arena.take(count // 8 + kernels.lists.PADDING)
+            kernels.lists.mark_equal_lists(size, levels.count, repetition, rows)
+        else:
+            offsets, values = list_buffers(array)
+            start, end = int(offsets[0]), int(offsets[levels.count])
+            repetition = self.arena.take(min(max(end - start, 0), len(values)) // 8 + kernels.lists.PADDING)
+            count = int(kernels.lists.mark_lists(offsets, levels.count, len(values), repetition, rows))
+            if count < 0:
+                self.arena.give_back(mark)
+                return None
+        inner = _Levels(levels.num_rows, count, levels.live + 1, 0, 1, EMPTY, EMPTY, None)
         packed = Levels(frozen(repetition), 1), CONSTANT
-        child = values.slice(int(offsets[0]), span)
+        child = values.slice(start, count)
         return _leaf_column(self.columns.popleft(), child, inner, (rows, rows), *packed, _ALL_VALID, self.arena)
 
     def packed_list(self, array: pa.Array, element: pa.Field, levels: _Levels) -> LeafColumn | None:
         """The leaf of a list of leaves at the top of a column; None if elements are hidden, or offsets wrong."""
         offsets, values = list_buffers(array)
-        leaf = self.full_lists(offsets, values, levels)
-        if leaf is not None:
-            return leaf
         span = max(int(offsets[len(array)]) - int(offsets[0]), 0)
         width = 1 if levels.live + 1 + element.nullable == 1 else 2
         most = levels.count + min(span, len(values))

@@ -296,6 +296,46 @@ def test_packed_list_levels(
             assert counts[page].tolist() == [levels_of[part].count(level) for level in range(counts.shape[1])]
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    count=st.integers(0, 300),
+    longest=st.sampled_from([1, 2, 5, 64, 65, 200]),
+    dtype=st.sampled_from([np.int32, np.int64]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_full_lists_are_marked(count: int, longest: int, dtype: type, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = rng.integers(1, longest + 1, count)
+    first, total = int(rng.integers(0, 9)), int(spans.sum())
+    offsets = (first + np.concatenate([[0], np.cumsum(spans)])).astype(dtype)
+    repetition = np.full(total // 8 + lists.PADDING, 0xAA, np.uint8)
+    rows = np.full(count + 1, -1)
+    assert lists.mark_lists(offsets, count, first + total, repetition, rows) == total
+    assert rows.tolist() == (offsets - first).tolist()
+    assert unpack(repetition, 1, total) == [int(k > 0) for span in spans for k in range(span)]
+    if count:
+        empty = offsets.copy()
+        at = int(rng.integers(0, count))
+        empty[at + 1 :] -= spans[at].astype(dtype)
+        statuses = [lists.mark_lists(empty, count, first + total, repetition, rows)]
+        statuses.append(lists.mark_lists(offsets, count, first + total - 1, repetition, rows))
+        offsets[at] += total + 1
+        statuses.append(lists.mark_lists(offsets, count, first + total, repetition, rows))
+        offsets[0] = -1
+        statuses.append(lists.mark_lists(offsets, count, first + total, repetition, rows))
+        assert statuses == [lists.EMPTY_LISTS] * 4
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.one_of(st.integers(1, 70), st.sampled_from([127, 128, 129, 1000])), st.integers(0, 300))
+def test_equal_lists_are_marked(size: int, count: int) -> None:
+    repetition = np.full(size * count // 8 + lists.PADDING, 0xAA, np.uint8)
+    rows = np.full(count + 1, -1)
+    lists.mark_equal_lists(size, count, repetition, rows)
+    assert rows.tolist() == list(range(0, size * count + 1, size))
+    assert unpack(repetition, 1, size * count) == [int(k > 0) for k in range(size)] * count
+
+
 def expanded(
     levels: list[tuple[int, int]], spans: list[int], slot_level: int, live: int, repeated: int, valid: list[int] | None
 ) -> list[tuple[int, int]]:
@@ -423,9 +463,7 @@ def test_hidden_values_are_a_status() -> None:
     st.sampled_from([np.int32, np.int64]),
     st.integers(0, 2**32),
 )
-def test_nulls_and_empty_lists_of_pages(
-    count: int, num_pages: int, empty_share: float, dtype: type, seed: int
-) -> None:
+def test_nulls_and_empty_lists_of_pages(count: int, num_pages: int, empty_share: float, dtype: type, seed: int) -> None:
     """Lists in a struct in a struct, each of which may be null: levels 2, 3, 4, and 5 where they are empty."""
     rng = np.random.default_rng(seed)
     level = np.where(rng.random(count) < 0.5, 5, rng.integers(2, 6, count))

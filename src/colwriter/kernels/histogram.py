@@ -1,9 +1,9 @@
 """Histograms of repetition and definition levels, page by page (parquet.thrift, ``SizeStatistics``).
 
-Of levels that are an array ``count_levels`` counts all. Levels repeat, and an update of a counter that was just updated
-must wait until the store before it can be loaded again: some five cycles for each level. So it deals them to
-``num_partials`` partial histograms, in which neighbours never share a counter, and adds these up at the end of each page
-(after apache/arrow #45202).
+Of levels that are an array ``count_levels`` counts all. Levels repeat, and an update of a counter that was just
+updated must wait until the store before it can be loaded again: some five cycles for each level. So it deals them to
+``num_partials`` partial histograms, in which neighbours never share a counter, and adds these up at the end of each
+page (after apache/arrow #45202).
 
 Much is known without the levels. Levels end, on the way from a row to a value, where something is null, or a list is
 empty, and no sooner than the page table says: ``count_nulls`` and ``count_empty_lists`` look at each step's own slots,
@@ -96,7 +96,8 @@ def count_empty_lists(
     """As ``count_nulls``, of slots that are lists: those without elements that are not null have ``level``.
 
     ``offsets``: one more than slots; null lists span no elements. All elements but the first of each list are counted
-    in column ``repetition_level`` of ``repetition``. ``elements`` int64[pages + 1] takes the first element of each page.
+    in column ``repetition_level`` of ``repetition``. ``elements`` int64[pages + 1] takes the first element of each
+    page, and the end.
     """
     base = np.int64(offsets[0])
     elements[0] = np.int64(offsets[slots[0]]) - base
@@ -128,10 +129,10 @@ def fill_in(fences: Int64s, slot_level: Int, repetition: Int64s, definition: Int
     """Complete histograms by what the page table has: rows, levels, slots and values.
 
     A row starts where the repetition level is 0; a value has the largest definition level; slots have levels from
-    ``slot_level`` on. So the largest repetition level, empty lists of slots, which have the level below ``slot_level``,
-    and what is null last, which has the level below the largest, are what is left. Other columns must be known.
-    ``fences`` int64[4, pages + 1] as in ``paginate``; ``repetition`` and ``definition`` int64[pages + 1, max level + 1],
-    without columns if all are 0. The row after the last page takes the sums over the pages.
+    ``slot_level`` on. So the largest repetition level, empty lists of slots, which have the level below
+    ``slot_level``, and what is null last, which has the level below the largest, are what is left. Other columns must
+    be known. ``fences`` int64[4, pages + 1] as in ``paginate``; ``repetition`` and ``definition`` int64[pages + 1,
+    max level + 1], without columns if all are 0. The row after the last page takes the sums over the pages.
     """
     pages = fences.shape[1] - 1
     top = definition.shape[1] - 1

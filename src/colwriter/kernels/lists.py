@@ -53,16 +53,16 @@ def _low(count: Int) -> Int:
 def mark_lists(offsets: Array, count: Int, num_elements: Int, repetition: Bytes, rows: Int64s) -> Int:
     """Repetition levels, one bit each, of ``count`` lists that all have elements; returns how many there are.
 
-    ``rows`` int64[count + 1] takes the first level of each list, which is its first element too, and the end of the last
-    one. ``repetition`` needs room for ``PADDING`` bytes more. ``EMPTY_LISTS``: some have no elements, or offsets are
-    wrong, which is for ``pack_list_levels`` to tell.
+    ``rows`` int64[count + 1] takes the first level of each list, which is its first element too, and the end of the
+    last one. ``repetition`` needs room for ``PADDING`` bytes more. ``EMPTY_LISTS``: some have no elements, or offsets
+    are wrong, which is for ``pack_list_levels`` to tell.
     """
     base = np.int64(offsets[0])
     limit = min(np.int64(offsets[count]), num_elements)
     if base < 0:
         return EMPTY_LISTS
     repetition[:] = 255
-    word = NONE
+    zeros = NONE
     place = np.int64(0)
     for block in range(0, count, 64):
         n = min(count - block, 64)
@@ -78,11 +78,26 @@ def mark_lists(offsets: Array, count: Int, num_elements: Int, repetition: Bytes,
         for j in range(n):
             # Each zero is stored with those before it in its word: no branch on which is the last.
             here = firsts[j] >> 6
-            word = (word if here == place else NONE) | (ONE << np.uint64(firsts[j] & 63))
+            zeros = (zeros if here == place else NONE) | (ONE << np.uint64(firsts[j] & 63))
             place = here
-            store_u64(repetition, 8 * place, ~word)
+            store_u64(repetition, 8 * place, ~zeros)
     rows[count] = np.int64(offsets[count]) - base
     return rows[count]
+
+
+@kernel
+def mark_equal_lists(size: Int, count: Int, repetition: Bytes, rows: Int64s) -> None:
+    """As ``mark_lists``, of lists of ``size`` elements each, 1 or more: a word follows from the one before."""
+    for i in range(count + 1):
+        rows[i] = i * size
+    zeros = NONE
+    for k in range(0, 64, size):
+        zeros |= ONE << np.uint64(k)
+    first = np.int64(0)  # of the zeros of a word; there may be none
+    for to in range(0, (count * size + 7) >> 3, 8):
+        store_u64(repetition, to, ~(zeros << np.uint64(first) if first < 64 else NONE))
+        first -= 64 % size
+        first += size if first < 0 else 0
 
 
 @kernel
