@@ -229,11 +229,19 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
         return NO_HISTOGRAMS
     repetition = np.zeros((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
     definition = np.zeros((len(pages) + 1, top + 1), np.int64)
-    if len(leaf.steps) > COUNTING_STEPS + leaf.num_levels // LEVELS_A_STEP:
-        _count(leaf.definition_levels, pages, definition, arena)
-        if deepest:
-            _count(leaf.repetition_levels, pages, repetition, arena)
-        return Histograms(repetition, definition)
+    if leaf.steps:
+        if len(leaf.steps) > COUNTING_STEPS + leaf.num_levels // LEVELS_A_STEP:
+            _count(leaf.definition_levels, pages, definition, arena)
+            if deepest:
+                _count(leaf.repetition_levels, pages, repetition, arena)
+            return Histograms(repetition, definition)
+        _take_steps(leaf, pages, repetition, definition)
+    kernels.histogram.fill_in(pages.fences, leaf.slot_level, repetition, definition)
+    return Histograms(repetition, definition)
+
+
+def _take_steps(leaf: LeafColumn, pages: Pages, repetition: Int64s, definition: Int64s) -> None:
+    """Fill in the columns of histograms that the steps of a leaf say, each of which looks at slots of its own."""
     slots = pages.rows
     for step in leaf.steps:
         if step.slot_level == leaf.slot_level:  # below the last list, which is no step
@@ -244,11 +252,10 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
             elements = np.empty(len(slots), np.int64)
             kernels.histogram.count_empty_lists(slots, *step, elements, repetition, definition)
             slots = elements
-    kernels.histogram.fill_in(pages.fences, leaf.slot_level, repetition, definition)
-    return Histograms(repetition, definition)
 
 
 def _count(levels: Levels, pages: Pages, histograms: Int64s, arena: Arena) -> None:
+    """Count levels that are an array."""
     partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
     partials[:] = 0
     kernels.histogram.count_levels(levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1])
