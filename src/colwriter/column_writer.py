@@ -247,7 +247,8 @@ class _ChunkWriter:
         if leaf.dictionary is not None:
             dictionary = dictionary_encoding.recode(leaf, self.arena)
         elif self.column.use_dictionary:
-            dictionary = dictionary_encoding.build(leaf, self.options.dictionary_pagesize_limit, self.arena)
+            limit, promised = self.options.dictionary_pagesize_limit, self.column.dictionary_pays
+            dictionary = dictionary_encoding.build(leaf, limit, self.arena, promised)
         if dictionary is not None:
             segments = self.dictionary_segments(dictionary)
             if not segments:

@@ -84,8 +84,11 @@ def index_bits(dictionary: Dictionary) -> int:
     return max(bit_width(dictionary.num_entries - 1), LEAST_WIDTH)
 
 
-def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
-    """A dictionary whose page takes at most ``limit`` bytes, or None where none will pay."""
+def build(leaf: LeafColumn, limit: int, arena: Arena, promised: bool = False) -> Dictionary | None:
+    """A dictionary whose page takes at most ``limit`` bytes, or None where none will pay.
+
+    If it is ``promised`` that one will, no sample is taken.
+    """
     num_values = leaf.num_slots
     if len(leaf.validity):
         start = leaf.bit_offset
@@ -94,10 +97,10 @@ def build(leaf: LeafColumn, limit: int, arena: Arena) -> Dictionary | None:
     if num_values == 0 or storage is Storage.BITS:
         return None
     if storage is Storage.NUMBERS:
-        return _build_fixed(leaf, num_values, limit, arena)
+        return _build_fixed(leaf, num_values, limit, arena, promised)
     if storage is Storage.BYTE_ARRAYS:
-        return _build_byte_arrays(leaf, num_values, limit, arena)
-    return _build_fixed_bytes(leaf, num_values, limit, arena)
+        return _build_byte_arrays(leaf, num_values, limit, arena, promised)
+    return _build_fixed_bytes(leaf, num_values, limit, arena, promised)
 
 
 def recode(leaf: LeafColumn, arena: Arena) -> Dictionary | None:
@@ -140,10 +143,12 @@ def _write_entries(source: LeafColumn, slots: NDArray[np.int64], arena: Arena) -
     return page[:size], total
 
 
-def _build_fixed_bytes(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+def _build_fixed_bytes(
+    leaf: LeafColumn, num_values: int, limit: int, arena: Arena, promised: bool
+) -> Dictionary | None:
     """As of byte arrays, whose lengths are not written."""
     width = leaf.descriptor.leaf.type_length or 0
-    dictionary = _build_byte_arrays(leaf._replace(offsets=fixed_offsets(leaf)), num_values, limit, arena)
+    dictionary = _build_byte_arrays(leaf._replace(offsets=fixed_offsets(leaf)), num_values, limit, arena, promised)
     if dictionary is None:
         return None
     page = leaf.data.reshape(-1, width)[dictionary.entries].reshape(-1)
@@ -195,13 +200,13 @@ def _distinct(sample: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(sample[1:] != sample[:-1])) + 1 if len(sample) else 0
 
 
-def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena, promised: bool) -> Dictionary | None:
     width = int(leaf.values.itemsize)
     max_entries = min(limit // width, num_values)
     if max_entries == 0:
         return None
     probation = 0
-    if num_values > SMALL:
+    if num_values > SMALL and not promised:
         sample = sample_values(leaf, arena)
         if not _promising(len(sample), _distinct(sample), num_values, width, limit):
             probation = PROBATION
@@ -219,13 +224,15 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) ->
     )
 
 
-def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena) -> Dictionary | None:
+def _build_byte_arrays(
+    leaf: LeafColumn, num_values: int, limit: int, arena: Arena, promised: bool
+) -> Dictionary | None:
     max_entries = min(limit // 4, num_values)
     if max_entries == 0:
         return None
     span = max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0)
     probation = 0
-    if num_values > SMALL:
+    if num_values > SMALL and not promised:
         sample = sample_values(leaf, arena)
         if not _promising(len(sample), _distinct(sample), num_values, span / num_values + 4, limit):
             probation = PROBATION
