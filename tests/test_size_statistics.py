@@ -174,6 +174,12 @@ def _nested(num_levels: int, seed: int) -> list[Any]:
     return rows
 
 
+def _full_lists(count: int, seed: int) -> list[Any]:
+    """Lists of one to nine values."""
+    rng = random.Random(seed)
+    return [[rng.randrange(1000) for _ in range(rng.randint(1, 9))] for _ in range(count)]
+
+
 BIG: dict[str, tuple[pa.DataType, Callable[[], list[Any]]]] = {
     "one row of 20000 elements": (pa.list_(pa.int64()), lambda: [_optional(20_000, 0.3, 9, 1)]),
     "one row of 20000 strings": (
@@ -185,6 +191,9 @@ BIG: dict[str, tuple[pa.DataType, Callable[[], list[Any]]]] = {
         pa.list_(pa.int64()),
         lambda: [[1], None, _optional(20_000, 0.3, 10**6, 3), [], [2, None]],
     ),
+    "full lists": (pa.list_(pa.int64()), lambda: _full_lists(9000, 10)),
+    "full lists, then an empty one": (pa.list_(pa.int64()), lambda: [*_full_lists(9000, 11), []]),
+    "fixed-size lists of 7": (pa.list_(pa.int32(), 7), lambda: [[k % 997 - j for j in range(7)] for k in range(9000)]),
     "16384 nulls, then 16384 values": (pa.int64(), lambda: [None] * 16384 + list(range(16384))),
     "16384 values, then 16384 nulls": (pa.int64(), lambda: list(range(16384)) + [None] * 16384),
     "16384 nulls, then one value": (pa.int64(), lambda: [None] * 16384 + [7]),
