@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,8 +112,7 @@ _ALL_VALID = Bitmap(EMPTY, 0)
 _NO_ROWS = frozen(np.empty(0, np.int64)), frozen(np.empty(0, np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class _Levels:
+class _Levels(NamedTuple):
     """Levels down to a node: ``live`` is the definition level of an entry that is defined so far.
 
     Without ``definition``, entries are one lower where ``valid`` has a zero (and all live if ``valid`` is None).
@@ -264,8 +263,10 @@ class _Shredder:
 
         Definition levels are all the same then, and levels are slots.
         """
+        if levels.valid is not None:
+            return None
         values = array.values
-        if levels.valid is not None or values.null_count:
+        if values.null_count:
             return None
         mark = self.arena.mark()
         rows = self.arena.take(levels.count + 1, np.int64)
@@ -342,14 +343,14 @@ class _Shredder:
         if valid is not None and cumulative is not None:
             steps += (Nulls(levels.slot_level, levels.live, *cumulative),)
         if len(levels.definition) == 0 and levels.valid is None:
-            return replace(levels, live=levels.live + 1, valid=valid, steps=steps)
+            return levels._replace(live=levels.live + 1, valid=valid, steps=steps)
         definition = self.definition(levels)
         out: Bytes = self.arena.take(levels.count + kernels.shredding.PADDING)
         bitmap = valid or _ALL_VALID
         kernels.shredding.apply_validity(
             definition, levels.count, levels.slot_level, levels.live, bitmap.bits, bitmap.offset, out
         )
-        return replace(levels, live=levels.live + 1, definition=frozen(out), valid=cumulative, steps=steps)
+        return levels._replace(live=levels.live + 1, definition=frozen(out), valid=cumulative, steps=steps)
 
     def intersect(self, levels: _Levels, valid: Bitmap | None) -> Bitmap | None:
         if levels.valid is None or valid is None:
@@ -499,7 +500,7 @@ def _leaf_column(
         value_offset=buffers.bit_offset,
         dictionary=dictionary,
         views=buffers.views,
-        steps=tuple(step for step in levels.steps if step.level not in follow),
+        steps=levels.steps and tuple(step for step in levels.steps if step.level not in follow),
     )
 
 
