@@ -121,7 +121,7 @@ class _Levels(NamedTuple):
     """
 
     num_rows: int
-    count: int
+    num_levels: int
     slot_level: int
     live: int
     max_repetition: int
@@ -254,7 +254,7 @@ class _Shredder:
         rows = _NO_ROWS
         if len(levels.repetition):
             rows = self.arena.take(levels.num_rows + 1, np.int64), self.arena.take(levels.num_rows + 1, np.int64)
-            kernels.pagination.locate_rows(levels.repetition, definition.data, levels.count, levels.slot_level, *rows)
+            kernels.pagination.locate_rows(levels.repetition, definition.data, levels.num_levels, levels.slot_level, *rows)
         repetition = Levels(levels.repetition, 8)
         return _leaf_column(descriptor, array, levels, rows, repetition, definition, valid, self.arena)
 
@@ -269,17 +269,17 @@ class _Shredder:
         if values.null_count:
             return None
         mark = self.arena.mark()
-        rows = self.arena.take(levels.count + 1, np.int64)
+        rows = self.arena.take(levels.num_levels + 1, np.int64)
         size = array.type.list_size if pa.types.is_fixed_size_list(array.type) else 0
-        start, count = array.offset * size, levels.count * size
+        start, count = array.offset * size, levels.num_levels * size
         if 0 < count <= len(values) - start:
             repetition = self.arena.take(count // 8 + kernels.lists.PADDING)
-            kernels.lists.mark_equal_lists(size, levels.count, repetition, rows)
+            kernels.lists.mark_equal_lists(size, levels.num_levels, repetition, rows)
         else:
             offsets, values = list_buffers(array)
-            start, end = int(offsets[0]), int(offsets[levels.count])
+            start, end = int(offsets[0]), int(offsets[levels.num_levels])
             repetition = self.arena.take(min(max(end - start, 0), len(values)) // 8 + kernels.lists.PADDING)
-            count = int(kernels.lists.mark_lists(offsets, levels.count, len(values), repetition, rows))
+            count = int(kernels.lists.mark_lists(offsets, levels.num_levels, len(values), repetition, rows))
             if count < 0:
                 self.arena.give_back(mark)
                 return None
@@ -293,11 +293,11 @@ class _Shredder:
         offsets, values = list_buffers(array)
         span = max(int(offsets[len(array)]) - int(offsets[0]), 0)
         width = 1 if levels.live + 1 + element.nullable == 1 else 2
-        most = levels.count + min(span, len(values))
+        most = levels.num_levels + min(span, len(values))
         padding = kernels.lists.PADDING
         repetition = self.arena.take(most // 8 + padding)
         definition = self.arena.take(most * width // 8 + padding)
-        rows = self.arena.take(levels.count + 1, np.int64), self.arena.take(levels.count + 1, np.int64)
+        rows = self.arena.take(levels.num_levels + 1, np.int64), self.arena.take(levels.num_levels + 1, np.int64)
         lists = levels.valid or _ALL_VALID
         elements = (validity_bitmap(values) if element.nullable else None) or _ALL_VALID
         count = kernels.lists.pack_list_levels(
@@ -305,7 +305,7 @@ class _Shredder:
             lists.offset,
             levels.live,
             offsets,
-            levels.count,
+            levels.num_levels,
             len(values),
             elements.bits,
             elements.offset,
@@ -325,14 +325,14 @@ class _Shredder:
 
     def definition(self, levels: _Levels) -> Bytes:
         """The definition levels as an array, which they may not be yet."""
-        if len(levels.definition) or not levels.count:
+        if len(levels.definition) or not levels.num_levels:
             return levels.definition
-        out: Bytes = self.arena.take(levels.count + kernels.shredding.PADDING)
+        out: Bytes = self.arena.take(levels.num_levels + kernels.shredding.PADDING)
         if levels.valid is None:
             out[:] = levels.live
         else:
             kernels.shredding.validity_levels(
-                levels.valid.bits, levels.valid.offset, levels.count, levels.live - 1, out
+                levels.valid.bits, levels.valid.offset, levels.num_levels, levels.live - 1, out
             )
         return frozen(out)
 
@@ -345,10 +345,10 @@ class _Shredder:
         if len(levels.definition) == 0 and levels.valid is None:
             return levels._replace(live=levels.live + 1, valid=valid, steps=steps)
         definition = self.definition(levels)
-        out: Bytes = self.arena.take(levels.count + kernels.shredding.PADDING)
+        out: Bytes = self.arena.take(levels.num_levels + kernels.shredding.PADDING)
         bitmap = valid or _ALL_VALID
         kernels.shredding.apply_validity(
-            definition, levels.count, levels.slot_level, levels.live, bitmap.bits, bitmap.offset, out
+            definition, levels.num_levels, levels.slot_level, levels.live, bitmap.bits, bitmap.offset, out
         )
         return levels._replace(live=levels.live + 1, definition=frozen(out), valid=cumulative, steps=steps)
 
@@ -356,7 +356,7 @@ class _Shredder:
         if levels.valid is None or valid is None:
             return levels.valid or valid
         # A slot is at most one level, so there are no more slots than levels.
-        slots = min(levels.count, 8 * len(levels.valid.bits) - levels.valid.offset, 8 * len(valid.bits) - valid.offset)
+        slots = min(levels.num_levels, 8 * len(levels.valid.bits) - levels.valid.offset, 8 * len(valid.bits) - valid.offset)
         out: Bytes = self.arena.take(slots // 8 + 1)
         kernels.shredding.intersect_bitmaps(
             levels.valid.bits, levels.valid.offset, valid.bits, valid.offset, slots, out
@@ -368,8 +368,8 @@ class _Shredder:
         assert valid is not None
         live = levels.live
         raised = self.optional(levels, valid)
-        before = self.definition(levels)[: levels.count]
-        after = self.definition(raised)[: levels.count]
+        before = self.definition(levels)[: levels.num_levels]
+        after = self.definition(raised)[: levels.num_levels]
         nulls = int(np.count_nonzero(before == live) - np.count_nonzero(after == live + 1))
         if nulls:
             raise InvalidDataError(f"{self.path(depth)}: the field is not nullable, found {nulls} null(s)")
@@ -400,7 +400,7 @@ class _Shredder:
             steps += (Nulls(levels.live + 1, levels.live + 1, *valid),)
         return child, _Levels(
             num_rows=levels.num_rows,
-            count=count,
+            num_levels=count,
             slot_level=levels.live + 1,
             live=live,
             max_repetition=repetition_level,
@@ -415,14 +415,14 @@ class _Shredder:
     ) -> tuple[Bytes, Bytes, int] | int:
         padding = kernels.shredding.PADDING
         span = max(int(offsets[len(offsets) - 1]) - int(offsets[0]), 0)
-        room = levels.count + min(span, len(values)) + padding
+        room = levels.num_levels + min(span, len(values)) + padding
         repetition_out: Bytes = self.arena.take(room)
         definition_out: Bytes = self.arena.take(room)
         valid = (validity_bitmap(values) if element.nullable else None) or _ALL_VALID
         count = kernels.shredding.expand_lists(
             levels.repetition,
             definition,
-            levels.count,
+            levels.num_levels,
             levels.slot_level,
             levels.live,
             offsets,
@@ -450,7 +450,7 @@ class _Shredder:
         mask = np.zeros(len(values), np.bool_)
         lengths = np.zeros(len(offsets) - 1, np.int64)
         total = kernels.shredding.live_elements(
-            definition, levels.count, levels.slot_level, levels.live, offsets, len(values), lengths, mask
+            definition, levels.num_levels, levels.slot_level, levels.live, offsets, len(values), lengths, mask
         )
         if total < 0:
             raise _invalid_offsets(path, len(values))
@@ -485,7 +485,7 @@ def _leaf_column(
     return LeafColumn(
         descriptor=descriptor,
         num_rows=levels.num_rows,
-        num_levels=levels.count,
+        num_levels=levels.num_levels,
         num_slots=len(array),
         slot_level=levels.slot_level,
         row_levels=frozen(rows[0]),
