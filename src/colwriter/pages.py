@@ -157,8 +157,9 @@ def paginate(
     page_bits = max(8 * (limits.max_bytes - overhead), 1)
     capacity = _page_capacity(leaf, limits, page_bits, level_bits, value_bits, variable)
     while True:
-        fences = np.empty((4, capacity), np.int64)
-        fences[:, 0] = 0 if after is None else after.fences[:, -1]
+        fences = np.zeros((4, capacity), np.int64)
+        if after is not None:
+            fences[:, 0] = after.fences[:, -1]
         pages = kernels.pagination.paginate(
             leaf.row_levels,
             leaf.row_slots,
