@@ -254,7 +254,9 @@ class _Shredder:
         rows = _NO_ROWS
         if len(levels.repetition):
             rows = self.arena.take(levels.num_rows + 1, np.int64), self.arena.take(levels.num_rows + 1, np.int64)
-            kernels.pagination.locate_rows(levels.repetition, definition.data, levels.num_levels, levels.slot_level, *rows)
+            kernels.pagination.locate_rows(
+                levels.repetition, definition.data, levels.num_levels, levels.slot_level, *rows
+            )
         repetition = Levels(levels.repetition, 8)
         return _leaf_column(descriptor, array, levels, rows, repetition, definition, valid, self.arena)
 
@@ -356,7 +358,8 @@ class _Shredder:
         if levels.valid is None or valid is None:
             return levels.valid or valid
         # A slot is at most one level, so there are no more slots than levels.
-        slots = min(levels.num_levels, 8 * len(levels.valid.bits) - levels.valid.offset, 8 * len(valid.bits) - valid.offset)
+        bits = (8 * len(each.bits) - each.offset for each in (levels.valid, valid))
+        slots = min(levels.num_levels, *bits)
         out: Bytes = self.arena.take(slots // 8 + 1)
         kernels.shredding.intersect_bitmaps(
             levels.valid.bits, levels.valid.offset, valid.bits, valid.offset, slots, out
