@@ -32,7 +32,6 @@ from colwriter import kernels
 from colwriter import metadata as md
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import _header
-from colwriter.pages import MAX_HEADER
 from colwriter.thrift import EncodedStructs, encode
 
 FOOTER, HEADERS, KEYS = KINDS = ("footer", "page headers", "key values")
@@ -213,20 +212,21 @@ def make_kernel(structs: list[md.PageHeader]) -> Write:
     """Page headers by one kernel call, each at the end of its room."""
     count = len(structs)
     header = _header(1, False, md.Encoding.RLE_DICTIONARY)
-    numbers = np.array(
-        [(h.uncompressed_page_size, h.compressed_page_size, h.data_page_header.num_values) for h in structs],  # type: ignore[union-attr]
-        np.int64,
-    ).T.copy()
-    suffixes = np.tile(header.suffix, (count, 1))
-    out = np.empty(MAX_HEADER * count, np.uint8)
-    ends = MAX_HEADER * np.arange(1, count + 1)
-    starts = np.empty(count, np.int64)
+    num_values = [h.data_page_header.num_values for h in structs]  # type: ignore[union-attr]
+    fences = np.zeros((4, count + 1), np.int64)
+    np.cumsum(num_values, out=fences[kernels.pagination.LEVELS, 1:])
+    bodies = kernels.compact.MAX_HEADER * np.arange(1, count + 1)
+    whole_ends = bodies + [h.uncompressed_page_size for h in structs]
+    ends = bodies + [h.compressed_page_size for h in structs]
+    out = np.empty(bodies[-1], np.uint8)
+    starts, sizes = np.empty((2, count), np.int64)
+    none = np.empty(0, np.int64)
 
     def write() -> bytes:
-        kernels.compact.write_headers(
-            numbers, header.prefixes, header.prefix_sizes, suffixes, MAX_HEADER, out, ends, starts
+        kernels.compact.write_page_headers(
+            *(fences, none, none, bodies, whole_ends, ends, none, none, *header, out, starts, sizes)
         )
-        return out[starts[0] : ends[0]].tobytes()
+        return out[starts[0] : bodies[0]].tobytes()
 
     return write
 

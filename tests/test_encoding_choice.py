@@ -21,7 +21,8 @@ import colwriter as cw
 import naive
 from colwriter import encoding_choice, row_group_encoder
 from colwriter.arena import Arena
-from colwriter.encoding_choice import Choice
+from colwriter.encoding_choice import Choice, _spread_indices
+from colwriter.encodings import dictionary
 from colwriter.explanation import ColumnExplanation, Explanation
 from colwriter.metadata import Encoding
 from readers import read_arro3, read_duckdb, read_polars, read_pyarrow
@@ -371,12 +372,65 @@ def test_values_that_are_rare_are_found() -> None:
 
 def test_dictionary_that_overflows_is_followed_by_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dictionary of the first values, and DELTA_BINARY_PACKED for the rest, which rise."""
-    choice = Choice((), Encoding.RLE_DICTIONARY, Encoding.DELTA_BINARY_PACKED, "so be it", ROWS)
+    choice = Choice((), Encoding.RLE_DICTIONARY, Encoding.DELTA_BINARY_PACKED, True, "so be it", ROWS)
     monkeypatch.setattr(encoding_choice, "choose", lambda *_: choice)
     array = pa.concat_arrays([pa.array(rng().integers(0, 50, 4 * ROWS) ** 9), _steps(ROWS)])
     column = explained(array, compression="none", dictionary_pagesize_limit=4000)
     assert column.encodings == (Encoding.RLE_DICTIONARY, Encoding.DELTA_BINARY_PACKED)
     assert column.reason == "balanced: so be it"
+
+
+def codec_of(array: pa.Array, **options: Any) -> str:
+    sink = pa.BufferOutputStream()
+    metadata = cw.write_column(array, sink, **AUTO, **options)
+    assert pq.read_table(pa.BufferReader(sink.getvalue()))["column"].combine_chunks().equals(array)
+    (chunk,) = metadata.row_groups[0].columns
+    return chunk.meta_data.codec.name
+
+
+@pytest.mark.parametrize("codec", ["snappy", "zstd", "gzip"])
+def test_codec_that_gains_nothing_is_left_out(codec: str) -> None:
+    assert codec_of(pa.array(rng().integers(-(2**63), 2**63 - 1, ROWS)), compression=codec) == "UNCOMPRESSED"
+    # Indices of 1024 entries that are equally frequent have no bit to spare.
+    column = pa.array(rng().permutation(ROWS) % 1024 * 7**15)
+    assert codec_of(column, compression=codec) == "UNCOMPRESSED"
+    assert f"not compressed, as {codec} makes it hardly smaller" in explained(column, compression=codec).reason
+    assert codec_of(pa.array(_sentences(ROWS)), compression=codec, use_dictionary=False) == codec.upper()
+    assert codec_of(pa.array(_sentences(500)), compression=codec) == codec.upper()  # too few to look at
+
+
+def test_codec_that_gains_a_little_is_kept_for_size_alone() -> None:
+    """One value in eighty is the same: for each, the codec saves some of its eight bytes, half a hundredth of all."""
+    values = rng().integers(-(2**63), 2**63 - 1, 1 << 18)
+    values[::80] = values[0]
+    options = {"compression": "gzip", "use_dictionary": False}
+    codecs = {goal: codec_of(pa.array(values), encoding_goal=goal, **options) for goal in GOALS}
+    assert codecs == {"size": "GZIP", "balanced": "UNCOMPRESSED", "speed": "UNCOMPRESSED"}
+    values[::6] = values[0]
+    codecs = {goal: codec_of(pa.array(values), encoding_goal=goal, **options) for goal in GOALS}
+    assert set(codecs.values()) == {"GZIP"}
+
+
+def test_dictionary_that_was_chosen_is_not_looked_into_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(dictionary, "sample_values", fail)
+    assert explained(pa.array(rng().integers(0, 300, ROWS) ** 5)).encodings == (Encoding.RLE_DICTIONARY,)
+    with pytest.raises(AssertionError):
+        cw.write_column(pa.array(rng().integers(0, 300, ROWS)), pa.BufferOutputStream())
+
+
+@given(st.integers(1, 5000), st.integers(1, 20_000))
+def test_indices_spread_over_more_entries_keep_their_order(count: int, entries: int) -> None:
+    spread = _spread_indices(np.arange(count, dtype=np.int32), count, entries)
+    assert spread.dtype == np.int32
+    assert spread.min() >= 0
+    assert spread.max() < entries
+    if entries >= count:
+        assert (np.diff(spread) > 0).all()
+    else:
+        assert (np.diff(spread) >= 0).all()
 
 
 def test_dictionaries_of_arrow_are_readable() -> None:

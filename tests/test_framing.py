@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 import colwriter as cw
 from colwriter import framing, thrift
+from colwriter.kernels.compact import MAX_HEADER
 from colwriter.compression import make_compression
 from colwriter.framing import PageFormat, checksum, frame
 from colwriter.levels import EMPTY
 from colwriter.metadata import DataPageHeader, DataPageHeaderV2, Encoding, PageHeader, PageType
-from colwriter.pages import MAX_HEADER, NO_STARTS, EncodedLevels, EncodedValues, Pages
+from colwriter.pages import NO_NUMBERS, EncodedLevels, EncodedValues, Pages
 
 
 def framed(
@@ -34,10 +35,10 @@ def framed(
     starts = np.cumsum([MAX_HEADER + 60 + size for size in sizes]) - sizes
     data = rng.integers(0, kinds, int(starts[-1]) + sizes[-1]).astype(np.uint8)
     ends = starts + sizes
-    values = EncodedValues(Encoding.PLAIN, data, starts, ends, NO_STARTS, None, None)
+    values = EncodedValues(Encoding.PLAIN, data, starts, ends, NO_NUMBERS, None, None)
     bodies = [data[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
     levels = [definition.data[a:b].tobytes() for a, b in zip(definition.starts, definition.starts[1:], strict=False)]
-    result = frame("x", pages, (EncodedLevels(EMPTY, NO_STARTS), definition), values, form)
+    result = frame("x", pages, (EncodedLevels(EMPTY, NO_NUMBERS), definition), values, form)
     joined = b"".join(
         b"".join(part.data[a:b].tobytes() for a, b in zip(part.starts, part.ends, strict=True))
         if isinstance(part, framing.Pieces)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 import colwriter as cw
 import naive
 import strategies
+from colwriter import kernels, pages
 
 LEVELS = ("None", "ColumnChunk", "PageAndColumnChunk")
 
@@ -54,6 +56,37 @@ def _check(field: pa.Field, rows: list[Any], table: pa.Table, level: str, **opti
 @given(strategies.cases(), st.sampled_from(LEVELS), strategies.writer_options())
 def test_random_columns(case: strategies.Case, level: str, options: dict[str, Any]) -> None:
     _check(case.field, case.rows, case.table, level, **options)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(strategies.cases(), strategies.writer_options())
+def test_random_columns_whose_levels_are_counted(case: strategies.Case, options: dict[str, Any]) -> None:
+    """With two steps or more, levels are arrays; few columns that are random have as many as it takes to count them."""
+    with patch.multiple(pages, COUNTING_STEPS=1, LEVELS_A_STEP=1 << 40):
+        _check(case.field, case.rows, case.table, "PageAndColumnChunk", **options)
+
+
+@pytest.mark.parametrize("size", [20, 4000])
+def test_deep_columns_are_counted_where_levels_are_few(size: int) -> None:
+    rng = random.Random(size)
+    depth = 6
+
+    def items(depth: int) -> Any:
+        if depth == 0:
+            return rng.choice([None, rng.randrange(9)])
+        if rng.random() < 0.1:
+            return None
+        return [{"a": items(depth - 1)} if rng.random() < 0.9 else None for _ in range(rng.randint(0, 3))]
+
+    pa_type = pa.int32()
+    for _ in range(depth):
+        pa_type = pa.list_(pa.struct([("a", pa_type)]))
+    rows = [items(depth) for _ in range(size)]
+    field = pa.field("column", pa_type)
+    table = pa.Table.from_arrays([pa.array(rows, pa_type)], schema=pa.schema([field]))
+    with patch.object(kernels.histogram, "count_levels", wraps=kernels.histogram.count_levels) as counted:
+        _check(field, rows, table, "PageAndColumnChunk", max_rows_per_page=7)
+    assert counted.called == (size == 20)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -141,6 +174,12 @@ def _nested(num_levels: int, seed: int) -> list[Any]:
     return rows
 
 
+def _full_lists(count: int, seed: int) -> list[Any]:
+    """Lists of one to nine values."""
+    rng = random.Random(seed)
+    return [[rng.randrange(1000) for _ in range(rng.randint(1, 9))] for _ in range(count)]
+
+
 BIG: dict[str, tuple[pa.DataType, Callable[[], list[Any]]]] = {
     "one row of 20000 elements": (pa.list_(pa.int64()), lambda: [_optional(20_000, 0.3, 9, 1)]),
     "one row of 20000 strings": (
@@ -152,6 +191,9 @@ BIG: dict[str, tuple[pa.DataType, Callable[[], list[Any]]]] = {
         pa.list_(pa.int64()),
         lambda: [[1], None, _optional(20_000, 0.3, 10**6, 3), [], [2, None]],
     ),
+    "full lists": (pa.list_(pa.int64()), lambda: _full_lists(9000, 10)),
+    "full lists, then an empty one": (pa.list_(pa.int64()), lambda: [*_full_lists(9000, 11), []]),
+    "fixed-size lists of 7": (pa.list_(pa.int32(), 7), lambda: [[k % 997 - j for j in range(7)] for k in range(9000)]),
     "16384 nulls, then 16384 values": (pa.int64(), lambda: [None] * 16384 + list(range(16384))),
     "16384 values, then 16384 nulls": (pa.int64(), lambda: list(range(16384)) + [None] * 16384),
     "16384 nulls, then one value": (pa.int64(), lambda: [None] * 16384 + [7]),

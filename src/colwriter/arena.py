@@ -16,7 +16,6 @@ from numpy.typing import DTypeLike, NDArray
 __all__ = ["ALIGNMENT", "Arena", "give_arena_back", "release_memory", "take_arena"]
 
 ALIGNMENT = 64
-_ITEMSIZES: dict[Any, int] = {np.uint8: 1, np.int32: 4, np.int64: 8, np.uint64: 8}
 FIRST_BLOCK = 1 << 20
 # An arena that grew beyond this is given back to the system when its chunk is done.
 MAX_RETAINED = 64 << 20
@@ -28,21 +27,25 @@ class Arena:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._block = _aligned(FIRST_BLOCK)
+        self._typed: dict[Any, NDArray[Any]] = {}  # the block as items of a type: a slice takes half as long as a view
         self._used = 0
         self._spilled = 0
         self._most = 0
 
     def take(self, count: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """``count`` items of ``dtype``, aligned to 64 bytes."""
-        itemsize = _ITEMSIZES.get(dtype)  # np.dtype takes as long as all the rest
-        size = count * (np.dtype(dtype).itemsize if itemsize is None else itemsize)
+        typed = self._typed.get(dtype)
+        if typed is None:
+            typed = self._typed[dtype] = self._block.view(dtype)
+        itemsize = typed.itemsize
+        size = count * itemsize
         with self._lock:
             start = self._used
             end = start + size
             if end <= len(self._block):
                 self._used = -(-end // ALIGNMENT) * ALIGNMENT
-                piece = self._block[start:end]
-                return piece if dtype is np.uint8 else piece.view(dtype)
+                first = start // itemsize
+                return typed[first : first + count]
             # The block stays as it is, since arrays of it are in use; the next one has room for all.
             self._spilled += size + ALIGNMENT
         return _aligned(size)[:size].view(dtype)
@@ -61,10 +64,13 @@ class Arena:
         needed = max(self._most, self._used + self._spilled)
         if len(self._block) < needed <= MAX_RETAINED:
             self._block = _aligned(needed + needed // 4)
+            self._typed = {}
         self._used = self._spilled = self._most = 0
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
+    """At least ``size`` bytes, a multiple of ``ALIGNMENT``."""
+    size = -(-size // ALIGNMENT) * ALIGNMENT
     raw: NDArray[np.uint8] = np.empty(size + ALIGNMENT, np.uint8)
     skip = -raw.ctypes.data % ALIGNMENT
     return raw[skip : skip + size]

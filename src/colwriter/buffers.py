@@ -44,7 +44,7 @@ class Bitmap(NamedTuple):
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Kernels are compiled for read-only inputs alone."""
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 
@@ -104,10 +104,9 @@ def list_buffers(array: pa.Array) -> tuple[NDArray[Any], pa.Array]:
     """Offsets, one more than lists, and the elements that they refer to."""
     arrow_type = array.type
     if pa.types.is_fixed_size_list(arrow_type):
-        size = arrow_type.list_size
-        offsets = np.arange(array.offset, array.offset + len(array) + 1, dtype=np.int64) * size
-        if len(array.values) < 1 << 31:
-            offsets = offsets.astype(np.int32)
+        size, end = arrow_type.list_size, array.offset + len(array)
+        offsets = np.arange(array.offset, end + 1, dtype=np.int32 if end * size < 1 << 31 else np.int64)
+        offsets *= size
         return frozen(offsets), array.values
     return _offsets(array, np.int64 if pa.types.is_large_list(arrow_type) else np.int32), array.values
 

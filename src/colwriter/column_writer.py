@@ -160,10 +160,7 @@ def encode_column_chunk(
     writer = _ChunkWriter(leaf, options, column, arena, threads, first_row)
     dictionary, segments = writer.segments()
     framed = writer.frame(segments)
-    pages = _join([segment.pages for segment in segments])
-    value_bytes = None
-    if leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS:
-        value_bytes = _concatenate([segment.values.value_bytes for segment in segments])
+    pages, extremes, value_bytes, nan_counts = _joined(segments)
     parts, dictionary_page_size, uncompressed_size = writer.dictionary_page(dictionary)
     compressed_size = dictionary_page_size
     for part in framed:
@@ -180,15 +177,12 @@ def encode_column_chunk(
     statistics = index = None
     if column.write_statistics:
         order = leaf.descriptor.leaf.order
-        nan_counts = nan_count = distinct_count = least = greatest = None
-        if order is Order.FLOAT:
-            nan_counts = _concatenate([segment.values.nan_counts for segment in segments])
-            nan_count = int(nan_counts.sum())
+        nan_count = None if nan_counts is None else int(nan_counts.sum())
+        distinct_count = least = greatest = None
         if distinct and dictionary is not None and segments[-1].values.encoding is Encoding.RLE_DICTIONARY:
             distinct_count = dictionary_encoding.distinct_count(dictionary, nan_count)
         if order is not Order.UNDEFINED:
             limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
-            extremes = _concatenate([segment.values.extremes for segment in segments])
             bounds = page_bounds(leaf.dictionary or leaf, pages, extremes, limits)
             least, greatest = bounds.least, bounds.greatest
             if column.write_page_index:
@@ -202,7 +196,7 @@ def encode_column_chunk(
         parts=parts,
         dictionary_page_size=dictionary_page_size,
         pages=pages,
-        page_sizes=_concatenate([part.sizes for part in framed]),
+        page_sizes=framed[0].sizes if len(framed) == 1 else np.concatenate([part.sizes for part in framed]),
         value_bytes=value_bytes,
         num_values=leaf.num_levels,
         uncompressed_size=uncompressed_size,
@@ -249,9 +243,8 @@ class _ChunkWriter:
         if leaf.dictionary is not None:
             dictionary = dictionary_encoding.recode(leaf, self.arena)
         elif self.column.use_dictionary:
-            dictionary = dictionary_encoding.build(
-                leaf, self.options.dictionary_pagesize_limit, self.arena, self.threads
-            )
+            limit, promised = self.options.dictionary_pagesize_limit, self.column.dictionary_pays
+            dictionary = dictionary_encoding.build(leaf, limit, self.arena, promised, self.threads)
         if dictionary is not None:
             segments = self.dictionary_segments(dictionary)
             if not segments:
@@ -358,13 +351,16 @@ def _encodings(stats: tuple[PageEncodingStats, ...]) -> tuple[Encoding, ...]:
     return tuple(sorted({each.encoding for each in stats} | {Encoding.RLE}))
 
 
-def _join(tables: list[Pages]) -> Pages:
-    """Pages of several segments, each of which starts where the one before ends."""
-    if len(tables) == 1:
-        return tables[0]
-    return Pages(np.concatenate([table.fences[:, k > 0 :] for k, table in enumerate(tables)], axis=1))
+def _joined(segments: list[_Segment]) -> tuple[Pages, Int64s, Int64s | None, Int64s | None]:
+    """The page table of all segments: pages, extremes, value bytes and counts of NaN (see ``EncodedValues``)."""
+    pages, _, values = segments[0]
+    if len(segments) == 1:
+        return pages, values.extremes, values.value_bytes, values.nan_counts
+    # Each starts where the one before ends.
+    fences = np.concatenate([segment.pages.fences[:, k > 0 :] for k, segment in enumerate(segments)], axis=1)
 
+    def column(name: str) -> Any:
+        arrays = [getattr(segment.values, name) for segment in segments]
+        return None if arrays[0] is None else np.concatenate(arrays, axis=-1)
 
-def _concatenate(arrays: list[Any]) -> Int64s:
-    """Columns of the page tables of several segments, along their pages."""
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=-1)
+    return Pages(fences), column("extremes"), column("value_bytes"), column("nan_counts")

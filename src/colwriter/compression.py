@@ -16,9 +16,9 @@ __all__ = ["Compression", "make_compression"]
 _local = threading.local()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Compression:
-    """A codec of pyarrow, by its name there, and its level."""
+    """A codec of pyarrow, by its name there, and its level. Made once for each (``make_compression``)."""
 
     name: str
     level: int | None
@@ -31,9 +31,10 @@ class Compression:
     def _codec(self) -> pa.Codec:
         """This thread's own: gzip's keeps the state of the compressor, which two threads would share."""
         codecs: dict[Compression, pa.Codec] = _local.__dict__.setdefault("codecs", {})
-        if self not in codecs:
-            codecs[self] = pa.Codec(self.name, compression_level=self.level)
-        return codecs[self]
+        codec = codecs.get(self)
+        if codec is None:
+            codec = codecs[self] = pa.Codec(self.name, compression_level=self.level)
+        return codec
 
 
 @lru_cache(maxsize=64)

@@ -23,7 +23,7 @@ from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings.plain import value_bits
 from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
-from colwriter.metadata import Encoding, Type
+from colwriter.metadata import CompressionCodec, Encoding, Type
 from colwriter.options import UNLIMITED, ColumnOptions, EncodingGoal, WriterOptions
 from colwriter.pages import Lead, bit_width
 from colwriter.sampling import Sample, count_values, estimate_distinct, take_sample
@@ -78,6 +78,8 @@ PACKED = {Encoding.RLE_DICTIONARY, Encoding.DELTA_BINARY_PACKED, Encoding.RLE}
 HARD, EASY = 0.97, 0.05
 # Nanoseconds to store a byte.
 STORE_TIME = 1.0
+# What a codec must leave at most of the bytes that it gets; it takes as long as all the rest.
+COMPRESSED_SHARE = {EncodingGoal.SIZE: 1.0, EncodingGoal.BALANCED: 0.99, EncodingGoal.SPEED: 0.99}
 
 
 class Candidate(NamedTuple):
@@ -95,18 +97,28 @@ class Candidate(NamedTuple):
 class Choice(NamedTuple):
     """The encoding that was chosen, and that of ``rest``: the values that a dictionary does not hold, if it is one.
 
-    ``num_levels``: those of the chunk that it was chosen for, which ``candidates`` are about.
+    ``compressed``: whether the column's codec, if it has one, is worth its time. ``num_levels``: those of the chunk
+    that it was chosen for, which ``candidates`` are about.
     """
 
     candidates: tuple[Candidate, ...]
     encoding: Encoding
     rest: Encoding
+    compressed: bool
     reason: str
     num_levels: int
 
     def applied(self, column: ColumnOptions) -> ColumnOptions:
         """The options of a column with these encodings."""
-        return replace(column, use_dictionary=self.encoding is Encoding.RLE_DICTIONARY, encoding=self.rest)
+        has_dictionary = self.encoding is Encoding.RLE_DICTIONARY
+        if not self.compressed:
+            column = replace(column, codec=CompressionCodec.UNCOMPRESSED, codec_name="", compression_level=None)
+        return replace(
+            column,
+            use_dictionary=has_dictionary,
+            dictionary_pays=has_dictionary and len(self.candidates) > 0,
+            encoding=self.rest,
+        )
 
 
 def choose(leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, arena: Arena) -> Choice:
@@ -125,33 +137,37 @@ def choose(leaf: LeafColumn, options: WriterOptions, column: ColumnOptions, aren
         return _unsampled(leaf, column.use_dictionary, "no values in the sample")
     goal = column.encoding_goal or EncodingGoal.BALANCED
     costs = _Costs(leaf, num_values, sample, _codec(column), column.codec_name, arena)
-    plain = costs.encoded(Encoding.PLAIN)
-    candidates = [plain.candidate]
-    candidates += [costs.encoded(encoding).candidate for encoding in others]
-    default = plain.candidate
-    rest = _best(candidates, default, goal)
+    default = plain = costs.encoded(Encoding.PLAIN)
+    estimates = [plain, *map(costs.encoded, others)]
+    rest = _best(estimates, default.candidate, goal)
     if column.use_dictionary and kind.storage is not Storage.BITS:
-        dictionary = costs.dictionary(plain, rest, options.dictionary_pagesize_limit)
+        dictionary = costs.dictionary(plain, rest.candidate, options.dictionary_pagesize_limit)
         if dictionary.raw < plain.raw:
-            default = dictionary.candidate
-            candidates.insert(0, default)
-    best = _best(candidates, default, goal)
-    if best.encoding is not Encoding.RLE_DICTIONARY:
+            default = dictionary
+            estimates.insert(0, dictionary)
+    best = _best(estimates, default.candidate, goal)
+    if best.candidate.encoding is not Encoding.RLE_DICTIONARY:
         rest = best
-    return Choice(tuple(candidates), best.encoding, rest.encoding, _reason(best, default, goal), leaf.num_levels)
+    reason = _reason(best.candidate, default.candidate, goal)
+    compressed = best.candidate.estimated_bytes < COMPRESSED_SHARE[goal] * best.raw
+    if column.codec_name and not compressed:
+        reason += f"; not compressed, as {column.codec_name} makes it hardly smaller"
+    candidates = tuple(estimate.candidate for estimate in estimates)
+    encodings = best.candidate.encoding, rest.candidate.encoding
+    return Choice(candidates, *encodings, compressed or not column.codec_name, reason, leaf.num_levels)
 
 
 def _unsampled(leaf: LeafColumn, use_dictionary: bool, reason: str) -> Choice:
     """A dictionary where it pays, as without a choice."""
     encoding = Encoding.RLE_DICTIONARY if use_dictionary else Encoding.PLAIN
-    return Choice((), encoding, Encoding.PLAIN, reason, leaf.num_levels)
+    return Choice((), encoding, Encoding.PLAIN, True, reason, leaf.num_levels)
 
 
 def _codec(column: ColumnOptions) -> Compression | None:
     return make_compression(column.codec_name, column.compression_level) if column.codec_name else None
 
 
-def _best(candidates: list[Candidate], default: Candidate, goal: EncodingGoal) -> Candidate:
+def _best(estimates: list[_Estimate], default: Candidate, goal: EncodingGoal) -> _Estimate:
     """The candidate that serves the goal best; ``default`` is what the column would have without a choice.
 
     ``size``: the fewest bytes; ``speed``: the least time; ``balanced``: the least product of both, so that what is a
@@ -161,13 +177,16 @@ def _best(candidates: list[Candidate], default: Candidate, goal: EncodingGoal) -
     def handicap(candidate: Candidate) -> float:
         return 1.0 if candidate.encoding in (default.encoding, Encoding.PLAIN) else MARGIN
 
-    def cost(candidate: Candidate) -> float:
-        size, time = candidate.estimated_bytes, candidate.nanoseconds
-        return {EncodingGoal.SIZE: size, EncodingGoal.SPEED: time}.get(goal, size * time) * handicap(candidate)
+    def cost(estimate: _Estimate) -> float:
+        _, size, time = estimate.candidate
+        return {EncodingGoal.SIZE: size, EncodingGoal.SPEED: time}.get(goal, size * time) * handicap(estimate.candidate)
+
+    def size(estimate: _Estimate) -> float:
+        return estimate.candidate.estimated_bytes * handicap(estimate.candidate)
 
     if goal is EncodingGoal.BALANCED:
-        candidates = [each for each in candidates if each.estimated_bytes * handicap(each) <= default.estimated_bytes]
-    return min(candidates, key=cost)
+        estimates = [each for each in estimates if size(each) <= default.estimated_bytes]
+    return min(estimates, key=cost)
 
 
 def _reason(best: Candidate, default: Candidate, goal: EncodingGoal) -> str:
@@ -275,7 +294,7 @@ class _Costs(NamedTuple):
         entries, covered = dictionary_encoding.covered_values(distinct, self.num_values, limit / entry_bytes)
         bits = max(bit_width(int(entries) - 1), 1)
         if bits != bit_width(met - 1):
-            indices = (indices * np.int64(0x9E3779B1) & ((1 << bits) - 1)).astype(np.int32)
+            indices = _spread_indices(indices, met, int(entries))
         raw, stored = self.indices(indices, bits)
         scale = covered / count
         share = 1 - covered / self.num_values
@@ -304,6 +323,24 @@ class _Costs(NamedTuple):
         return self.stored(out, starts, ends)
 
 
+def _spread_indices(indices: NDArray[np.int32], count: int, entries: int) -> NDArray[np.int32]:
+    """Indices below ``count`` as some below ``entries``: in the same order, with low bits that have none.
+
+    Entries are in the order in which they are first met, so that those that are frequent come first, which codecs use.
+    """
+    starts = np.arange(count + 1) * entries // count
+    widths = np.maximum(starts[1:] - starts[:-1], 1)
+    places = starts[:-1] + (np.arange(count) * np.int64(0x9E3779B1) >> 16) % widths
+    return places.astype(np.int32)[indices]
+
+
+class _Made(NamedTuple):
+    """A choice, and the options of the column with it."""
+
+    choice: Choice
+    column: ColumnOptions
+
+
 class Choices:
     """The encodings of one file, chosen from every eighth row group for it and the next seven.
 
@@ -313,13 +350,13 @@ class Choices:
 
     def __init__(self, options: WriterOptions) -> None:
         self._options = options
-        self._made: dict[tuple[str, ...], dict[int, Choice]] = {}
+        self._made: dict[tuple[str, ...], dict[int, _Made]] = {}
         self._locks: dict[tuple[str, ...], Lock] = {}
 
     def last(self, path: tuple[str, ...]) -> Choice | None:
         """The last choice for a column."""
         made = self._made.get(path)
-        return made[max(made)] if made else None
+        return made[max(made)].choice if made else None
 
     def applied(
         self,
@@ -338,8 +375,12 @@ class Choices:
         with self._locks.setdefault(path, Lock()):
             made = self._made.setdefault(path, {})
             if first not in made:
-                made[first] = choose(leaf if first == row_group else leaf_of(first), self._options, column, arena)
-            choice = made[first]
-            if not choice.candidates and first != row_group:  # of that row group nothing was to be learned
-                choice = made[row_group] = choose(leaf, self._options, column, arena)
-        return choice.applied(column)
+                made[first] = self._make(leaf if first == row_group else leaf_of(first), column, arena)
+            chosen = made[first]
+            if not chosen.choice.candidates and first != row_group:  # of that row group nothing was to be learned
+                chosen = made[row_group] = self._make(leaf, column, arena)
+        return chosen.column
+
+    def _make(self, leaf: LeafColumn, column: ColumnOptions, arena: Arena) -> _Made:
+        choice = choose(leaf, self._options, column, arena)
+        return _Made(choice, choice.applied(column))

@@ -62,12 +62,10 @@ def encode_column_chunks(metadata: list[bytes], places: IndexPlaces) -> EncodedS
         first = np.empty(len(of_kind), np.int64)
         kernels.compact.write_headers(
             np.ascontiguousarray(numbers[rows][:, of_kind]),
-            np.array(headers, np.uint8).reshape(-1, 1),
-            np.ones(len(rows), np.int64),
-            np.zeros((len(of_kind), 1), np.uint8),
+            np.array(headers, np.uint8),
             _ROOM,
-            spread,
             ends[2 * of_kind + 1],
+            spread,
             first,
         )
         starts[2 * of_kind + 1] = first

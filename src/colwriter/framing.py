@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +15,14 @@ from colwriter import kernels
 from colwriter.compression import Compression
 from colwriter.errors import InvalidDataError
 from colwriter.metadata import Encoding, PageType
-from colwriter.pages import MAX_HEADER, EncodedLevels, EncodedValues, Pages
+from colwriter.pages import NO_NUMBERS, EncodedLevels, EncodedValues, Pages
 
 __all__ = ["FramedPages", "PageFormat", "Pieces", "checksum", "frame"]
 
 Int64s = NDArray[np.int64]
 # Page sizes are int32 in the page header.
 MAX_PAGE_BYTES = (1 << 31) - 1
+NONE_LARGER: Mapping[int, Any] = {}
 
 
 class PageFormat(NamedTuple):
@@ -61,7 +64,8 @@ def frame(
     of more than 2 GiB in column ``path``.
     """
     repetition, definition = levels
-    bodies, starts = np.empty((2, len(pages)), np.int64)
+    table = np.empty((3, len(pages)), np.int64)
+    bodies, starts, sizes = table[0], table[1], table[2]
     kernels.framing.place_levels(
         repetition.data,
         repetition.starts,
@@ -72,35 +76,26 @@ def frame(
         values.data,
         bodies,
     )
-    compressed = Compressed(values.ends, None, {})
+    compressed = Compressed(values.ends, NO_NUMBERS, NONE_LARGER)
     if form.codec is not None:
         contents = bodies if form.version == 1 else values.starts
         compressed = _compress(values, bodies, contents, form.version, form.codec)
     if len(values.data) > MAX_PAGE_BYTES:
         _check_size(path, values.ends - bodies, compressed.ends - bodies)
-
-    header = _header(form.version, form.checksums, values.encoding)
-    numbers = np.empty((len(header.prefixes), len(pages)), np.int64)
-    np.subtract(values.ends, bodies, out=numbers[0])
-    np.subtract(compressed.ends, bodies, out=numbers[1])
-    row = 2
-    if form.checksums:
-        numbers[2] = _checksums(values.data.data, bodies, compressed)
-        row = 3
-    numbers[row] = pages.num_levels
-    suffixes = np.empty((len(pages), len(header.suffix)), np.uint8)
-    suffixes[:] = header.suffix
-    if form.version == 2:
-        numbers[row + 1] = pages.null_counts
-        numbers[row + 2] = pages.num_rows
-        numbers[row + 3] = definition.encoded_sizes
-        numbers[row + 4] = repetition.encoded_sizes
-        if compressed.is_compressed is not None:
-            suffixes[:, 0] = FALSE - compressed.is_compressed
-    uncompressed_size, compressed_size = kernels.compact.write_headers(
-        numbers, header.prefixes, header.prefix_sizes, suffixes, MAX_HEADER, values.data, bodies, starts
+    uncompressed_size, compressed_size = kernels.compact.write_page_headers(
+        pages.fences,
+        repetition.starts,
+        definition.starts,
+        bodies,
+        values.ends,
+        compressed.ends,
+        compressed.is_compressed,
+        _checksums(values.data.data, bodies, compressed) if form.checksums else NO_NUMBERS,
+        *_header(form.version, form.checksums, values.encoding),
+        values.data,
+        starts,
+        sizes,
     )
-    sizes = compressed.ends - starts
     parts: list[Any] = [Pieces(values.data, starts, compressed.ends, compressed_size)]
     if compressed.larger:
         memory, parts = values.data.data, []
@@ -118,11 +113,11 @@ def _check_size(path: str, *sizes: Int64s) -> None:
 
 
 class Compressed(NamedTuple):
-    """Where pages end when they are compressed, which are (1 or 0 each; None: none), and bodies that lie elsewhere."""
+    """Where pages end as they are stored, which of V2 are compressed (1 or 0 each), and bodies that lie elsewhere."""
 
     ends: Int64s
-    is_compressed: Int64s | None
-    larger: dict[int, Any]
+    is_compressed: Int64s
+    larger: Mapping[int, Any]
 
 
 def _compress(values: EncodedValues, bodies: Int64s, contents: Int64s, version: int, codec: Compression) -> Compressed:
@@ -132,7 +127,7 @@ def _compress(values: EncodedValues, bodies: Int64s, contents: Int64s, version: 
     is left as it is if it would not get smaller.
     """
     starts, old_ends, first_bytes = contents.tolist(), values.ends.tolist(), bodies.tolist()
-    rooms = [body - MAX_HEADER for body in first_bytes[1:]] + [len(values.data)]
+    rooms = [body - kernels.compact.MAX_HEADER for body in first_bytes[1:]] + [len(values.data)]
     ends, is_compressed = [], []
     larger: dict[int, Any] = {}
     memory = values.data.data
@@ -148,19 +143,19 @@ def _compress(values: EncodedValues, bodies: Int64s, contents: Int64s, version: 
             memory[start : ends[-1]] = result
         else:
             larger[page] = bytes(memory[first_bytes[page] : start]) + bytes(result)
-    return Compressed(np.array(ends, np.int64), np.array(is_compressed, np.int64), larger)
+    return Compressed(np.array(ends, np.int64), np.array(is_compressed if version == 2 else [], np.int64), larger)
 
 
 class _Header(NamedTuple):
-    """The bytes before each number of a page header, and those after the last."""
+    """What ``write_page_headers`` is told: the numbers of a header, the bytes before each, and those after the last."""
 
-    prefixes: NDArray[np.uint8]
-    prefix_sizes: Int64s
-    suffix: NDArray[np.uint8]
+    numbers: Int64s
+    pieces: NDArray[np.uint8]
+    piece_starts: Int64s
 
 
-# Field headers of the compact protocol: the distance to the field before, and the type. A bool is its type.
-I32, TRUE, FALSE = 0x15, 0x11, 0x12
+# The header of a field of 32 bits, one further than the field before, in the compact protocol.
+I32 = 0x15
 
 
 @cache
@@ -175,24 +170,32 @@ def _header(version: int, checksums: bool, encoding: Encoding) -> _Header:
 
     field = bytes((I32,))
     page_type = integer(PageType.DATA_PAGE if version == 1 else PageType.DATA_PAGE_V2)
-    crc = [field] if checksums else []
+    compact = kernels.compact
     struct = bytes((((5 if version == 1 else 8) - (4 if checksums else 3)) << 4 | 12,))
-    prefixes = [page_type + field, field, *crc, struct + field]
+    fields = [(compact.UNCOMPRESSED_SIZE, page_type + field), (compact.COMPRESSED_SIZE, field)]
+    if checksums:
+        fields.append((compact.CRC, field))
+    fields.append((compact.NUM_VALUES, struct + field))
     if version == 1:
         suffix = integer(encoding) + 2 * integer(Encoding.RLE) + bytes(2)
     else:
-        prefixes += [field, field, integer(encoding) + field, field]
-        suffix = bytes((FALSE, 0, 0))
-    table = np.zeros((len(prefixes), max(map(len, prefixes))), np.uint8)
-    for row, prefix in enumerate(prefixes):
-        table[row, : len(prefix)] = list(prefix)
-    return _Header(table, np.array([len(prefix) for prefix in prefixes], np.int64), np.frombuffer(suffix, np.uint8))
+        fields += [
+            (compact.NUM_NULLS, field),
+            (compact.NUM_ROWS, field),
+            (compact.DEFINITION_SIZE, integer(encoding) + field),
+            (compact.REPETITION_SIZE, field),
+        ]
+        suffix = bytes((compact.FALSE, 0, 0))
+    numbers, prefixes = zip(*fields, strict=True)
+    pieces = [*prefixes, suffix]
+    starts = np.array([0, *accumulate(map(len, pieces))], np.int64)
+    return _Header(np.array(numbers, np.int64), np.frombuffer(b"".join(pieces), np.uint8), starts)
 
 
-def _checksums(memory: memoryview, bodies: Int64s, compressed: Compressed) -> list[int]:
+def _checksums(memory: memoryview, bodies: Int64s, compressed: Compressed) -> Int64s:
     """CRCs of the bodies as they are stored."""
     stored = enumerate(_slices(memory, bodies, compressed.ends))
-    return [checksum(compressed.larger.get(page, body)) for page, body in stored]
+    return np.array([checksum(compressed.larger.get(page, body)) for page, body in stored], np.int64)
 
 
 def _slices(memory: memoryview, starts: Int64s, ends: Int64s) -> list[Any]:

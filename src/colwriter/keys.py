@@ -21,13 +21,13 @@ __all__ = ["find_float_extremes", "find_nan_extremes", "integer_keys", "stored_b
 Int64s = NDArray[np.int64]
 _HIGHEST_BIT = np.int64(-(1 << 63))
 # How a bound of each physical type is stored: little endian.
-_STORED: dict[Type, str] = {
-    Type.BOOLEAN: "u1",
-    Type.INT32: "<i4",
-    Type.INT64: "<i8",
-    Type.FLOAT: "<i4",
-    Type.DOUBLE: "<i8",
-    Type.FIXED_LEN_BYTE_ARRAY: "<i2",
+_STORED: dict[Type, np.dtype[Any]] = {
+    Type.BOOLEAN: np.dtype("u1"),
+    Type.INT32: np.dtype("<i4"),
+    Type.INT64: np.dtype("<i8"),
+    Type.FLOAT: np.dtype("<i4"),
+    Type.DOUBLE: np.dtype("<i8"),
+    Type.FIXED_LEN_BYTE_ARRAY: np.dtype("<i2"),
 }
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
 
@@ -53,7 +53,7 @@ def find_extremes(values: NDArray[Any], starts: Int64s, ends: Int64s, order: Ord
         return nan_counts
     if order is Order.UNSIGNED:
         values = frozen(values.view(f"u{values.itemsize}"))
-    kernels.plain.min_max_fixed(values, starts, ends, *extremes)
+    kernels.plain.min_max_fixed(values, starts, ends, extremes)
     if values.dtype == np.uint64:
         extremes ^= _HIGHEST_BIT
     return None
@@ -97,10 +97,10 @@ def find_nan_extremes(
 
 def stored_bounds(extremes: Int64s, leaf: LeafType) -> NDArray[Any]:
     """Bounds int64[2, pages], minima and maxima as keys, in the form in which they are stored."""
-    dtype = np.dtype(_STORED[leaf.physical_type])
+    dtype = _STORED[leaf.physical_type]
     if leaf.order is Order.UNSIGNED and dtype.itemsize == 8:
         extremes = extremes ^ _HIGHEST_BIT
     if leaf.order is Order.FLOAT:
         magnitude = (1 << (8 * dtype.itemsize - 1)) - 1
         extremes = extremes ^ ((extremes >> 63) & magnitude)
-    return extremes.astype(dtype, copy=False)
+    return extremes if dtype == extremes.dtype else extremes.astype(dtype)

@@ -286,7 +286,7 @@ def _parse_boundaries(option: str, value: Any) -> NDArray[np.int64] | None:
     if len(falls):
         raise InvalidOptionError(f"{option}: expected {expected}, found {rows[falls[0] + 1]} after {rows[falls[0]]}")
     boundaries = np.minimum(rows.astype(np.uint64), UNLIMITED).astype(np.int64)
-    boundaries.flags.writeable = False
+    boundaries.setflags(write=False)
     return boundaries
 
 

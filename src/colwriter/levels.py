@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ from colwriter.errors import InvalidDataError
 from colwriter.packed_lists import PackedLists, pack_levels
 from colwriter.schema import ColumnDescriptor, is_list
 
-__all__ = ["EMPTY", "LeafColumn", "Levels", "flatten", "invalid_views", "shred"]
+__all__ = ["EMPTY", "LeafColumn", "Levels", "Lists", "Nulls", "flatten", "invalid_views", "shred"]
 
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
@@ -53,6 +53,30 @@ class Levels(NamedTuple):
 CONSTANT = Levels(EMPTY, 8)
 
 
+class Nulls(NamedTuple):
+    """Slots from definition level ``slot_level`` on, of which those that are null here, and no sooner, have ``level``.
+
+    ``bits`` and ``bit_offset``: a bitmap of those that go on, without a null so far.
+    """
+
+    slot_level: int
+    level: int
+    bits: Bytes
+    bit_offset: int
+
+
+class Lists(NamedTuple):
+    """Slots from definition level ``slot_level`` on that are lists: an empty one has ``level``.
+
+    Elements after the first of a list have ``repetition_level``. Null lists span none.
+    """
+
+    slot_level: int
+    level: int
+    repetition_level: int
+    offsets: NDArray[Any]
+
+
 class LeafColumn(NamedTuple):
     """The leaf of one column chunk, not encoded yet.
 
@@ -61,7 +85,8 @@ class LeafColumn(NamedTuple):
     ``row_levels`` and ``row_slots`` int64[rows + 1]: where rows start; empty if a row is one level and one slot.
     ``values``, ``offsets``, ``data`` and ``value_offset`` hold the slots (see ``LeafBuffers``). Of a dictionary-encoded
     array, ``values`` are its codes, int32, and the slots of ``dictionary`` its entries. Byte arrays may be ``views``
-    still, see ``flatten``. ``row_validity``: if rows are lists of slots, which of them are not null.
+    still, see ``flatten``. ``steps``: where levels end on the way from a row to a slot, but for the last list, and what
+    is null last: these follow from the others.
     """
 
     descriptor: ColumnDescriptor
@@ -81,29 +106,30 @@ class LeafColumn(NamedTuple):
     value_offset: int
     dictionary: LeafColumn | None = None
     views: Views | None = None
-    row_validity: Bitmap | None = None
+    steps: tuple[Nulls | Lists, ...] = ()
 
 
 _ALL_VALID = Bitmap(EMPTY, 0)
 _NO_ROWS = frozen(np.empty(0, np.int64)), frozen(np.empty(0, np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class _Levels:
+class _Levels(NamedTuple):
     """Levels down to a node: ``live`` is the definition level of an entry that is defined so far.
 
     Without ``definition``, entries are one lower where ``valid`` has a zero (and all live if ``valid`` is None).
-    ``valid``: which slots, counted since the last list, have no null among the node and its ancestors.
+    ``valid``: which slots, counted since the last list, have no null among the node and its ancestors. ``steps``: as
+    of a ``LeafColumn``, all of them.
     """
 
     num_rows: int
-    count: int
+    num_levels: int
     slot_level: int
     live: int
     max_repetition: int
     repetition: Bytes
     definition: Bytes
     valid: Bitmap | None
+    steps: tuple[Nulls | Lists, ...] = ()
 
 
 def shred(
@@ -198,7 +224,7 @@ class _Shredder:
     def value(self, array: pa.Array, arrow_type: pa.DataType, levels: _Levels, depth: int) -> Iterator[LeafColumn]:
         if is_list(arrow_type):
             if depth == 1 and not _is_nested(arrow_type.value_type):
-                leaf = self.packed_list(array, arrow_type.value_field, levels)
+                leaf = self.full_lists(array, levels) or self.packed_list(array, arrow_type.value_field, levels)
                 if leaf is not None:
                     yield leaf
                     return
@@ -232,9 +258,41 @@ class _Shredder:
         rows = _NO_ROWS
         if len(levels.repetition):
             rows = self.arena.take(levels.num_rows + 1, np.int64), self.arena.take(levels.num_rows + 1, np.int64)
-            kernels.pagination.locate_rows(levels.repetition, definition.data, levels.count, levels.slot_level, *rows)
+            kernels.pagination.locate_rows(
+                levels.repetition, definition.data, levels.num_levels, levels.slot_level, *rows
+            )
         repetition = Levels(levels.repetition, 8)
         return _leaf_column(descriptor, array, levels, rows, repetition, definition, valid, self.arena)
+
+    def full_lists(self, array: pa.Array, levels: _Levels) -> LeafColumn | None:
+        """As ``packed_list``, where no list is null or empty, nor an element null; None if one is.
+
+        Definition levels are all the same then, and levels are slots.
+        """
+        if levels.valid is not None:
+            return None
+        values = array.values
+        if values.null_count:
+            return None
+        mark = self.arena.mark()
+        rows = self.arena.take(levels.num_levels + 1, np.int64)
+        size = array.type.list_size if pa.types.is_fixed_size_list(array.type) else 0
+        start, count = array.offset * size, levels.num_levels * size
+        if 0 < count <= len(values) - start:
+            repetition = self.arena.take(count // 8 + kernels.lists.PADDING)
+            kernels.lists.mark_equal_lists(size, levels.num_levels, repetition, rows)
+        else:
+            offsets, values = list_buffers(array)
+            start, end = int(offsets[0]), int(offsets[levels.num_levels])
+            repetition = self.arena.take(min(max(end - start, 0), len(values)) // 8 + kernels.lists.PADDING)
+            count = int(kernels.lists.mark_lists(offsets, levels.num_levels, len(values), repetition, rows))
+            if count < 0:
+                self.arena.give_back(mark)
+                return None
+        inner = _Levels(levels.num_rows, count, levels.live + 1, 0, 1, EMPTY, EMPTY, None)
+        packed = Levels(frozen(repetition), 1), CONSTANT
+        child = values.slice(start, count)
+        return _leaf_column(self.columns.popleft(), child, inner, (rows, rows), *packed, _ALL_VALID, self.arena)
 
     def packed_list(self, array: pa.Array, element: pa.Field, levels: _Levels) -> LeafColumn | None:
         """The leaf of a list of leaves at the top of a column; None if elements are hidden, or offsets wrong."""
@@ -244,47 +302,52 @@ class _Shredder:
         lists = levels.valid or _ALL_VALID
         elements = (validity_bitmap(values) if element.nullable else None) or _ALL_VALID
         source = PackedLists(
-            lists, levels.live, offsets, levels.count, len(values), elements, int(element.nullable), width
+            lists, levels.live, offsets, levels.num_levels, len(values), elements, int(element.nullable), width
         )
         count, repetition, definition, rows = pack_levels(source, self.arena, self.threads)
         child = values.slice(int(offsets[0]), span)
         if count < 0 or (not element.nullable and child.null_count):
             return None
-        inner = _Levels(levels.num_rows, count, levels.live + 1, 0, 1, EMPTY, EMPTY, None)
+        inner = _Levels(levels.num_rows, count, levels.live + 1, 0, 1, EMPTY, EMPTY, None, levels.steps)
         valid = (validity_bitmap(child) if element.nullable else None) or _ALL_VALID
         packed = Levels(frozen(repetition), 1), Levels(frozen(definition), width)
-        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena, lists)
+        return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena)
 
     def definition(self, levels: _Levels) -> Bytes:
         """The definition levels as an array, which they may not be yet."""
-        if len(levels.definition) or not levels.count:
+        if len(levels.definition) or not levels.num_levels:
             return levels.definition
-        out: Bytes = self.arena.take(levels.count + kernels.shredding.PADDING)
+        out: Bytes = self.arena.take(levels.num_levels + kernels.shredding.PADDING)
         if levels.valid is None:
             out[:] = levels.live
         else:
             kernels.shredding.validity_levels(
-                levels.valid.bits, levels.valid.offset, levels.count, levels.live - 1, out
+                levels.valid.bits, levels.valid.offset, levels.num_levels, levels.live - 1, out
             )
         return frozen(out)
 
     def optional(self, levels: _Levels, valid: Bitmap | None) -> _Levels:
         """One definition level more, for entries that are live and valid."""
+        cumulative = self.intersect(levels, valid)
+        steps = levels.steps
+        if valid is not None and cumulative is not None:
+            steps += (Nulls(levels.slot_level, levels.live, *cumulative),)
         if len(levels.definition) == 0 and levels.valid is None:
-            return replace(levels, live=levels.live + 1, valid=valid)
+            return levels._replace(live=levels.live + 1, valid=valid, steps=steps)
         definition = self.definition(levels)
-        out: Bytes = self.arena.take(levels.count + kernels.shredding.PADDING)
+        out: Bytes = self.arena.take(levels.num_levels + kernels.shredding.PADDING)
         bitmap = valid or _ALL_VALID
         kernels.shredding.apply_validity(
-            definition, levels.count, levels.slot_level, levels.live, bitmap.bits, bitmap.offset, out
+            definition, levels.num_levels, levels.slot_level, levels.live, bitmap.bits, bitmap.offset, out
         )
-        return replace(levels, live=levels.live + 1, definition=frozen(out), valid=self.intersect(levels, valid))
+        return levels._replace(live=levels.live + 1, definition=frozen(out), valid=cumulative, steps=steps)
 
     def intersect(self, levels: _Levels, valid: Bitmap | None) -> Bitmap | None:
         if levels.valid is None or valid is None:
             return levels.valid or valid
         # A slot is at most one level, so there are no more slots than levels.
-        slots = min(levels.count, 8 * len(levels.valid.bits) - levels.valid.offset, 8 * len(valid.bits) - valid.offset)
+        bits = (8 * len(each.bits) - each.offset for each in (levels.valid, valid))
+        slots = min(levels.num_levels, *bits)
         out: Bytes = self.arena.take(slots // 8 + 1)
         kernels.shredding.intersect_bitmaps(
             levels.valid.bits, levels.valid.offset, valid.bits, valid.offset, slots, out
@@ -296,8 +359,8 @@ class _Shredder:
         assert valid is not None
         live = levels.live
         raised = self.optional(levels, valid)
-        before = self.definition(levels)[: levels.count]
-        after = self.definition(raised)[: levels.count]
+        before = self.definition(levels)[: levels.num_levels]
+        after = self.definition(raised)[: levels.num_levels]
         nulls = int(np.count_nonzero(before == live) - np.count_nonzero(after == live + 1))
         if nulls:
             raise InvalidDataError(f"{self.path(depth)}: the field is not nullable, found {nulls} null(s)")
@@ -318,15 +381,24 @@ class _Shredder:
         if not element.nullable and child.null_count:
             name = self.path(depth + (1 if pa.types.is_map(array.type) else 2))
             raise InvalidDataError(f"{name}: the field is not nullable, found {child.null_count} null(s)")
+        repetition_level = levels.max_repetition + 1
+        steps: tuple[Nulls | Lists, ...] = (
+            *levels.steps,
+            Lists(levels.slot_level, levels.live, repetition_level, offsets),
+        )
+        valid = validity_bitmap(child) if element.nullable else None
+        if valid is not None:
+            steps += (Nulls(levels.live + 1, levels.live + 1, *valid),)
         return child, _Levels(
             num_rows=levels.num_rows,
-            count=count,
+            num_levels=count,
             slot_level=levels.live + 1,
             live=live,
-            max_repetition=levels.max_repetition + 1,
+            max_repetition=repetition_level,
             repetition=repetition,
             definition=new_definition,
-            valid=validity_bitmap(child) if element.nullable else None,
+            valid=valid,
+            steps=steps,
         )
 
     def expand_lists(
@@ -334,14 +406,14 @@ class _Shredder:
     ) -> tuple[Bytes, Bytes, int] | int:
         padding = kernels.shredding.PADDING
         span = max(int(offsets[len(offsets) - 1]) - int(offsets[0]), 0)
-        room = levels.count + min(span, len(values)) + padding
+        room = levels.num_levels + min(span, len(values)) + padding
         repetition_out: Bytes = self.arena.take(room)
         definition_out: Bytes = self.arena.take(room)
         valid = (validity_bitmap(values) if element.nullable else None) or _ALL_VALID
         count = kernels.shredding.expand_lists(
             levels.repetition,
             definition,
-            levels.count,
+            levels.num_levels,
             levels.slot_level,
             levels.live,
             offsets,
@@ -369,7 +441,7 @@ class _Shredder:
         mask = np.zeros(len(values), np.bool_)
         lengths = np.zeros(len(offsets) - 1, np.int64)
         total = kernels.shredding.live_elements(
-            definition, levels.count, levels.slot_level, levels.live, offsets, len(values), lengths, mask
+            definition, levels.num_levels, levels.slot_level, levels.live, offsets, len(values), lengths, mask
         )
         if total < 0:
             raise _invalid_offsets(path, len(values))
@@ -395,16 +467,16 @@ def _leaf_column(
     definition: Levels,
     valid: Bitmap,
     arena: Arena,
-    row_validity: Bitmap | None = None,
 ) -> LeafColumn:
     dictionary = None
     if array.type.id == pa.lib.Type_DICTIONARY:
         array, dictionary = _with_dictionary(array, descriptor, valid, arena)
     buffers = leaf_buffers(array, descriptor, valid, arena)
+    follow = descriptor.max_definition_level - 1, levels.slot_level - 1
     return LeafColumn(
         descriptor=descriptor,
         num_rows=levels.num_rows,
-        num_levels=levels.count,
+        num_levels=levels.num_levels,
         num_slots=len(array),
         slot_level=levels.slot_level,
         row_levels=frozen(rows[0]),
@@ -419,7 +491,7 @@ def _leaf_column(
         value_offset=buffers.bit_offset,
         dictionary=dictionary,
         views=buffers.views,
-        row_validity=row_validity,
+        steps=levels.steps and tuple(step for step in levels.steps if step.level not in follow),
     )
 
 

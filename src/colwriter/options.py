@@ -73,7 +73,8 @@ class ColumnOptions:
     """What holds for one leaf column.
 
     With an ``encoding_goal``, encodings are chosen from the data: ``encoding`` is that of a column without values, and
-    ``use_dictionary`` says whether a dictionary may be chosen. Without, they are the encodings.
+    ``use_dictionary`` says whether a dictionary may be chosen. Without, they are the encodings. ``dictionary_pays``:
+    so it was chosen, and is not looked into again.
     """
 
     codec: CompressionCodec
@@ -86,6 +87,7 @@ class ColumnOptions:
     size_statistics_level: SizeStatisticsLevel
     bloom_filter: BloomFilterOptions | None = None
     encoding_goal: EncodingGoal | None = None
+    dictionary_pays: bool = False
     page_boundaries: NDArray[np.int64] | None = field(default=None, compare=False)
 
 

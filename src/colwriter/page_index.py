@@ -14,7 +14,7 @@ from colwriter.buffers import frozen
 from colwriter.keys import find_nan_extremes, stored_bounds
 from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
-from colwriter.pages import Histograms, Pages
+from colwriter.pages import NO_NUMBERS, Histograms, Pages
 from colwriter.statistics import Bound, truncate_max, truncate_min
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
 
 Bytes = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
-NO_NUMBERS: Int64s = np.empty(0, np.int64)
 # The keys of a zero that is not stored as a minimum, +0, nor as a maximum, -0: each is stored as the other.
 ZEROS = np.array([[0], [-1]])
 
@@ -45,13 +44,15 @@ class PageBounds(NamedTuple):
     """The bounds of pages as the column index stores them, those of the chunk, and the ``BoundaryOrder``.
 
     ``starts`` and ``lengths`` int64[2, pages]: where in ``data`` the least value of each page lies, and the greatest.
-    They mean nothing for a page without values, and ``least`` and ``greatest`` are None if all pages are. They are not
-    ``complete`` where a page has values but no bounds, since all of them are NaN.
+    They mean nothing for a page without values, and ``least`` and ``greatest`` are None if all pages are. ``size``: the
+    bytes of all bounds, at least. They are not ``complete`` where a page has values but no bounds, since all of them
+    are NaN.
     """
 
     data: Bytes
     starts: Int64s
     lengths: Int64s
+    size: int
     order: int
     least: Bound | None
     greatest: Bound | None
@@ -93,7 +94,7 @@ def number_bounds(pages: Pages, extremes: Int64s, leaf: LeafType) -> PageBounds:
     low = high = None
     if least >= 0:
         low, high = Bound(numbers[0, least].tobytes(), True), Bound(numbers[1, greatest].tobytes(), True)
-    return PageBounds(data, *_places(len(pages), numbers.itemsize), order, low, high, complete)
+    return PageBounds(data, *_places(len(pages), numbers.itemsize), len(data), order, low, high, complete)
 
 
 def _pages_of_nan(pages: Pages, extremes: Int64s) -> NDArray[np.bool_]:
@@ -135,7 +136,7 @@ def byte_array_bounds(
     signed = leaf.order is Order.DECIMAL
     least, greatest, order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths, signed)
     if least < 0:
-        return PageBounds(data, starts, lengths, order, None, None)
+        return PageBounds(data, starts, lengths, 0, order, None, None)
     low = truncate_min(_bytes(data, starts[0, least], lengths[0, least]), is_string, limits.statistics)
     high = truncate_max(_bytes(data, starts[1, greatest], lengths[1, greatest]), is_string, limits.statistics)
     limit = limits.column_index
@@ -148,7 +149,7 @@ def byte_array_bounds(
         lengths[:, filled] = np.array([len(value) for value in short]).reshape(2, len(filled))
         starts = (np.cumsum(lengths) - lengths.reshape(-1)).reshape(lengths.shape)
         order = kernels.bounds.compare_byte_arrays(pages.fences, data, starts, lengths, signed)[2]
-    return PageBounds(data, starts, lengths, order, low, high)
+    return PageBounds(data, starts, lengths, int(lengths.sum()), order, low, high)
 
 
 def _bytes(data: Bytes, start: Any, length: Any) -> bytes:
@@ -166,9 +167,8 @@ def column_index(
     if not bounds.complete:
         return None
     repetition, definition = histograms
-    bound_bytes = int(np.add.reduce(bounds.lengths, axis=None))
     out = arena.take(
-        kernels.compact.index_bound(len(pages), bound_bytes, repetition.size + definition.size + len(pages))
+        kernels.compact.index_bound(len(pages), bounds.size, repetition.size + definition.size + len(pages))
     )
     size = kernels.compact.encode_column_index(
         pages.fences,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.buffers import frozen
-from colwriter.levels import EMPTY, LeafColumn, Levels
+from colwriter.levels import EMPTY, LeafColumn, Levels, Nulls
 from colwriter.metadata import Encoding
 
 __all__ = [
@@ -34,11 +34,10 @@ __all__ = [
 ]
 
 Int64s = NDArray[np.int64]
-# Bytes to keep free for a page header: at most ten varints of ten bytes, with their field headers and stop bytes.
-MAX_HEADER = 128
-NO_STARTS: Int64s = np.empty(0, np.int64)
-# Up to this many levels are cheaper to count one by one, by comparison; see docs/performance.md.
-COMPARED_LEVELS = 24
+NO_NUMBERS: Int64s = np.empty(0, np.int64)
+# To count levels takes as long as this many steps, and one more for so many levels; see docs/performance.md.
+COUNTING_STEPS = 8
+LEVELS_A_STEP = 512
 
 
 def bit_width(level: int) -> int:
@@ -161,8 +160,9 @@ def paginate(
     page_bits = max(8 * (limits.max_bytes - overhead), 1)
     capacity = _page_capacity(leaf, limits, page_bits, level_bits, value_bits, variable)
     while True:
-        fences = np.empty((4, capacity), np.int64)
-        fences[:, 0] = 0 if after is None else after.fences[:, -1]
+        fences = np.zeros((4, capacity), np.int64)
+        if after is not None:
+            fences[:, 0] = after.fences[:, -1]
         pages = kernels.pagination.paginate(
             leaf.row_levels,
             leaf.row_slots,
@@ -227,37 +227,43 @@ NO_HISTOGRAMS = Histograms(NO_HISTOGRAM, NO_HISTOGRAM)
 
 
 def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
-    """Histograms of the levels of each page. What is known is not counted: rows, slots, values, and one level."""
+    """Histograms of the levels of each page, from the steps of the leaf, or counted where steps are many for them."""
     deepest, top = leaf.descriptor.max_repetition_level, leaf.descriptor.max_definition_level
     if top == 0:
         return NO_HISTOGRAMS
-    repetition = np.empty((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
-    definition = np.empty((len(pages) + 1, top + 1), np.int64)
-    if leaf.row_validity is not None:
-        kernels.histogram.levels_of_lists(pages.fences, leaf.slot_level, *leaf.row_validity, repetition, definition)
-        return Histograms(repetition, definition)
-    kernels.histogram.known_levels(pages.fences, leaf.slot_level, repetition, definition)
-    if deepest:
-        _count(leaf.repetition_levels, pages, repetition, 1, deepest + 1, arena)
-    _count(leaf.definition_levels, pages, definition, 0, top - 1 if leaf.slot_level == top - 1 else top, arena)
+    repetition = np.zeros((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
+    definition = np.zeros((len(pages) + 1, top + 1), np.int64)
+    if leaf.steps:
+        if len(leaf.steps) > COUNTING_STEPS + leaf.num_levels // LEVELS_A_STEP:
+            _count(leaf.definition_levels, pages, definition, arena)
+            if deepest:
+                _count(leaf.repetition_levels, pages, repetition, arena)
+            return Histograms(repetition, definition)
+        _take_steps(leaf, pages, repetition, definition)
+    kernels.histogram.fill_in(pages.fences, leaf.slot_level, repetition, definition)
     return Histograms(repetition, definition)
 
 
-def _count(levels: Levels, pages: Pages, histograms: Int64s, first: int, end: int, arena: Arena) -> None:
-    """Fill in the columns ``[first, end)`` of the histograms, the others being known."""
-    if first == end:
-        return
-    if len(levels.data) == 0:  # all the largest, which is known
-        histograms[:, first:end] = 0
-    elif end - first <= COMPARED_LEVELS:
-        kernels.histogram.count_missing(levels.data, pages.levels, first, end, histograms)
-    else:
-        partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
-        partials[:] = 0
-        kernels.histogram.count_levels(
-            levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1]
-        )
-        np.add.reduce(histograms[:-1], out=histograms[-1])
+def _take_steps(leaf: LeafColumn, pages: Pages, repetition: Int64s, definition: Int64s) -> None:
+    """Fill in the columns of histograms that the steps of a leaf say, each of which looks at slots of its own."""
+    slots = pages.rows
+    for step in leaf.steps:
+        if step.slot_level == leaf.slot_level:  # below the last list, which is no step
+            slots = pages.slots
+        if isinstance(step, Nulls):
+            kernels.histogram.count_nulls(slots, *step, definition)
+        else:
+            elements = np.empty(len(slots), np.int64)
+            kernels.histogram.count_empty_lists(slots, *step, elements, repetition, definition)
+            slots = elements
+
+
+def _count(levels: Levels, pages: Pages, histograms: Int64s, arena: Arena) -> None:
+    """Count levels that are an array."""
+    partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
+    partials[:] = 0
+    kernels.histogram.count_levels(levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1])
+    np.add.reduce(histograms[:-1], out=histograms[-1])
 
 
 class EncodedLevels(NamedTuple):
@@ -272,7 +278,7 @@ class EncodedLevels(NamedTuple):
         return self.starts[1:] - self.starts[:-1] if len(self.starts) else 0
 
 
-NO_LEVELS = EncodedLevels(EMPTY, NO_STARTS)
+NO_LEVELS = EncodedLevels(EMPTY, NO_NUMBERS)
 
 
 def encode_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[EncodedLevels, EncodedLevels]:
@@ -299,8 +305,7 @@ def _encode(levels: Levels, pages: Pages, largest: int, arena: Arena) -> Encoded
         kernels.rle.encode_pairs(levels.data, pages.levels, out, starts)
     else:
         kernels.rle.encode_levels(levels.data, pages.levels, width, out, starts)
-    out.flags.writeable = False
-    return EncodedLevels(out, starts)
+    return EncodedLevels(frozen(out), starts)
 
 
 class EncodedValues(NamedTuple):
@@ -331,7 +336,7 @@ class Lead(NamedTuple):
 def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lead:
     """What the header of each page, and these levels with their lengths, take at most."""
     count = len(pages)
-    fixed = MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
+    fixed = kernels.compact.MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
     lead: Int64s | None = None
     total = count * fixed
     for kind in levels:
@@ -339,4 +344,7 @@ def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lea
             sizes = kind.starts[1:] - kind.starts[:-1]
             lead = sizes + (fixed if lead is None else lead)
             total += int(kind.starts[-1])
-    return Lead(np.full(count, fixed, np.int64) if lead is None else lead, total)
+    if lead is None:
+        lead = np.empty(count, np.int64)
+        lead.fill(fixed)
+    return Lead(lead, total)

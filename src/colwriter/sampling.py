@@ -6,6 +6,8 @@ runs lie depends on the number of slots alone, so that the same column has the s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,18 +66,14 @@ def take_sample(leaf: LeafColumn, num_values: int, arena: Arena) -> Sample:
     """
     spread = leaf if leaf.views is None else _spread(leaf, arena)
     runs = _runs(leaf, num_values, _value_bytes(spread))
-    slots = np.zeros(len(runs) + 1, np.int64)
-    np.cumsum([end - start for start, end in runs], out=slots[1:])
+    slots = _sums(end - start for start, end in runs)
     validity, values = EMPTY, slots
     if len(leaf.validity):
         valid = [_bits(leaf.validity, leaf.bit_offset, run) for run in runs]
-        values = np.zeros(len(runs) + 1, np.int64)
-        np.cumsum([np.count_nonzero(bits) for bits in valid], out=values[1:])
+        values = _sums(int(np.count_nonzero(bits)) for bits in valid)
         if values[-1] < slots[-1]:
             validity = _packed(valid)
-        else:
-            values = slots
-    count = int(slots[-1])
+    count = slots[-1]
     sample = leaf._replace(
         num_rows=count,
         num_levels=count,
@@ -85,7 +83,12 @@ def take_sample(leaf: LeafColumn, num_values: int, arena: Arena) -> Sample:
         value_offset=0,
         **_slots(leaf, runs),
     )
-    return Sample(flatten(sample, arena), Pages(np.stack([slots, slots, slots, values])), int(values[-1]), spread)
+    return Sample(flatten(sample, arena), Pages(np.array([slots, slots, slots, values])), values[-1], spread)
+
+
+def _sums(counts: Iterable[int]) -> list[int]:
+    """0, the first of the counts, the sum of the first two, and so on."""
+    return list(accumulate(counts, initial=0))
 
 
 def _spread(leaf: LeafColumn, arena: Arena) -> LeafColumn:
@@ -170,9 +173,5 @@ def estimate_distinct(leaf: LeafColumn, num_values: int, arena: Arena) -> float:
     """
     sample = sample_values(leaf, arena)
     sample.sort()
-    last = np.ones(len(sample) + 2, np.bool_)  # of those that are equal, after one for the value before the first
-    np.not_equal(sample[1:], sample[:-1], out=last[1 : len(sample)])
-    ends = last[:-1].nonzero()[0]
-    counts = ends[1:] - ends[:-1]
-    once, twice = int(np.count_nonzero(counts == 1)), int(np.count_nonzero(counts == 2))
-    return min(len(counts) + once * (once - 1) / (2 * (twice + 1)), num_values)
+    distinct, once, twice = kernels.sampling.count_classes(sample)
+    return float(min(distinct + once * (once - 1) / (2 * (twice + 1)), num_values))

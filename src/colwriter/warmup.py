@@ -27,7 +27,7 @@ __all__ = ["WarmupReport", "dispatchers", "silence_notice", "warmup"]
 
 # Above the number of values up to which the writer takes no sample before it builds a dictionary.
 _ROWS = 10_000
-# Above the number of definition levels that the writer counts one by one.
+# Above the number of steps from which the writer counts levels.
 _DEPTH = 40
 _CANDIDATES = [
     *(pa.int32(), pa.int64(), pa.string(), pa.large_string(), pa.binary(), pa.large_binary()),

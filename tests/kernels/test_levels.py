@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numba
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from colwriter.kernels import bits, histogram, lists, pagination, shredding
 
-# 64-bit words, blocks of 256 (row starts) and of 32768 levels (lane counters), 8192 rows a step.
+# 64-bit words, blocks of 256 (row starts), 8192 rows a step.
 EDGES = sorted({max(n + d, 0) for n in (0, 8, 64, 128, 256, 8192, 32_768, 65_536) for d in (-1, 0, 1, 9)})
 
 
@@ -36,13 +38,6 @@ def test_histograms_agree_with_a_plain_count(count: int, max_level: int) -> None
         histogram.count_levels(levels, starts, partials, scratch, counted)
         assert np.array_equal(counted, np.reshape(expected, counted.shape))
         assert not scratch.any()
-    for first, end in {(0, max_level + 1), (0, max_level), (max_level // 2, max_level + 1)}:
-        known = np.reshape(expected, counted.shape).astype(np.int64)
-        compared = np.vstack([known, known.sum(axis=0)])
-        compared[:, first:end] = -1
-        histogram.count_missing(levels, starts, first, end, compared)
-        assert np.array_equal(compared[:-1], known)
-        assert np.array_equal(compared[-1], known.sum(axis=0))
 
 
 @pytest.mark.parametrize(
@@ -62,9 +57,6 @@ def test_known_histograms(max_level: int, levels: list[int], expected: list[int]
     counted = np.zeros((1, max_level + 1), np.int64)
     histogram.count_levels(array, starts, 4, np.zeros(4 * (max_level + 1), np.int64), counted)
     assert counted.tolist() == [expected]
-    counted = np.zeros((2, max_level + 1), np.int64)
-    histogram.count_missing(array, starts, 0, max_level + 1, counted)
-    assert counted.tolist() == [expected, expected]
 
 
 @numba.njit
@@ -304,13 +296,56 @@ def test_packed_list_levels(
     value_fences = np.concatenate([[0], np.cumsum(elements)])[slot_fences]
     fences = np.array([row_fences, level_fences, slot_fences, value_fences], np.int64)
     counted = np.full((len(row_fences), 2), -1), np.full((len(row_fences), optional + element_optional + 2), -1)
-    validity = bitmap(valid, offset) if list_nulls and optional else none
-    histogram.levels_of_lists(fences, optional + 1, validity, offset, *counted)
+    if optional:
+        counted[1][:, 0] = 0
+    if list_nulls and optional:
+        histogram.count_nulls(row_fences, 0, 0, bitmap(valid, offset), offset, counted[1])
+    histogram.fill_in(fences, optional + 1, *counted)
     ends = [*level_fences.tolist(), 0]
     for page in range(len(row_fences)):
         part = slice(ends[page], ends[page + 1]) if page + 1 < len(row_fences) else slice(None)
         for levels_of, counts in zip(expected, counted, strict=True):
             assert counts[page].tolist() == [levels_of[part].count(level) for level in range(counts.shape[1])]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    count=st.integers(0, 300),
+    longest=st.sampled_from([1, 2, 5, 64, 65, 200]),
+    dtype=st.sampled_from([np.int32, np.int64]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_full_lists_are_marked(count: int, longest: int, dtype: type, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    spans = rng.integers(1, longest + 1, count)
+    first, total = int(rng.integers(0, 9)), int(spans.sum())
+    offsets = (first + np.concatenate([[0], np.cumsum(spans)])).astype(dtype)
+    repetition = np.full(total // 8 + lists.PADDING, 0xAA, np.uint8)
+    rows = np.full(count + 1, -1)
+    assert lists.mark_lists(offsets, count, first + total, repetition, rows) == total
+    assert rows.tolist() == (offsets - first).tolist()
+    assert unpack(repetition, 1, total) == [int(k > 0) for span in spans for k in range(span)]
+    if count:
+        empty = offsets.copy()
+        at = int(rng.integers(0, count))
+        empty[at + 1 :] -= spans[at].astype(dtype)
+        statuses = [lists.mark_lists(empty, count, first + total, repetition, rows)]
+        statuses.append(lists.mark_lists(offsets, count, first + total - 1, repetition, rows))
+        offsets[at] += total + 1
+        statuses.append(lists.mark_lists(offsets, count, first + total, repetition, rows))
+        offsets[0] = -1
+        statuses.append(lists.mark_lists(offsets, count, first + total, repetition, rows))
+        assert statuses == [lists.EMPTY_LISTS] * 4
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.one_of(st.integers(1, 70), st.sampled_from([127, 128, 129, 1000])), st.integers(0, 300))
+def test_equal_lists_are_marked(size: int, count: int) -> None:
+    repetition = np.full(size * count // 8 + lists.PADDING, 0xAA, np.uint8)
+    rows = np.full(count + 1, -1)
+    lists.mark_equal_lists(size, count, repetition, rows)
+    assert rows.tolist() == list(range(0, size * count + 1, size))
+    assert unpack(repetition, 1, size * count) == [int(k > 0) for k in range(size)] * count
 
 
 def expanded(
@@ -433,17 +468,59 @@ def test_hidden_values_are_a_status() -> None:
     assert status == lists.HIDDEN_VALUES
 
 
-def test_known_levels() -> None:
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 300),
+    st.integers(1, 4),
+    st.sampled_from([0.0, 0.3, 0.9]),
+    st.sampled_from([np.int32, np.int64]),
+    st.integers(0, 2**32),
+)
+def test_nulls_and_empty_lists_of_pages(count: int, num_pages: int, empty_share: float, dtype: type, seed: int) -> None:
+    """Lists in a struct in a struct, each of which may be null: levels 2, 3, 4, and 5 where they are empty."""
+    rng = np.random.default_rng(seed)
+    level = np.where(rng.random(count) < 0.5, 5, rng.integers(2, 6, count))
+    spans = np.where((level < 5) | (rng.random(count) < empty_share), 0, rng.integers(0, 70, count))
+    offset, first = (int(v) for v in rng.integers(0, 9, 2))
+    offsets = (first + np.concatenate([[0], np.cumsum(spans)])).astype(dtype)
+    slots = np.sort(np.concatenate([[0, count], rng.integers(0, count + 1, num_pages - 1)]))
+    repetition, definition = np.full((num_pages + 1, 4), -1), np.full((num_pages + 1, 9), -1)
+    elements = np.full(num_pages + 1, -1)
+    for null in (2, 3, 4):
+        histogram.count_nulls(slots, 2, null, bitmap(level > null, offset), offset, definition)
+    histogram.count_empty_lists(slots, 2, 5, 3, offsets, elements, repetition, definition)
+    ends = np.concatenate([[0], np.cumsum(spans)])
+    assert elements.tolist() == ends[slots].tolist()
+    for page, (a, b) in enumerate(pairwise(slots.tolist())):
+        of_page = level[a:b].tolist()
+        empty = sum(found == 5 and span == 0 for found, span in zip(of_page, spans[a:b].tolist(), strict=True))
+        nulls = [of_page.count(null) for null in (2, 3, 4)]
+        assert definition[page].tolist() == [-1, -1, *nulls, empty, -1, -1, -1]
+        rest = sum(max(span - 1, 0) for span in spans[a:b].tolist())
+        assert repetition[page].tolist() == [-1, -1, -1, rest]
+
+
+def test_what_the_page_table_fills_in() -> None:
     counted = np.zeros((4, 2), np.int64)
     slots, values = np.array([0, 5, 8, 17]), np.array([0, 5, 5, 9])
     none = np.zeros((0, 0), np.int64)
-    histogram.known_levels(np.array([slots, slots, slots, values]), 0, none, counted)
+    histogram.fill_in(np.array([slots, slots, slots, values]), 0, none, counted)
     assert counted.tolist() == [[0, 5], [3, 0], [5, 4], [8, 9]]
-    rows, levels = np.array([0, 2, 3, 9]), np.array([0, 6, 9, 20])
-    repetition, definition = np.full((4, 2), -1), np.full((4, 4), -1)
-    histogram.known_levels(np.array([rows, levels, slots, values]), 2, repetition, definition)
-    assert repetition.tolist() == [[2, -1], [1, -1], [6, -1], [9, -1]]
-    assert definition.tolist() == [[-1, -1, 0, 5], [-1, -1, 3, 0], [-1, -1, 5, 4], [-1, -1, 8, 9]]
-    definition[:] = -1  # slots from level 1 on: those without a value may be of level 1 or 2
-    histogram.known_levels(np.array([rows, levels, slots, values]), 1, none, definition)
-    assert definition[:, :3].tolist() == [[-1] * 3] * 4
+    # Two lists deep, slots from level 3 on: levels 0, 1 and 3 are counted before, 2 and 4 are what is left.
+    rows, levels = np.array([0, 2, 3, 9]), np.array([0, 9, 15, 40])
+    repetition, definition = np.full((4, 3), -1), np.full((4, 6), -1)
+    repetition[:3, 1] = 4, 1, 7
+    definition[:3, [0, 1, 3]] = [1, 0, 0], [0, 2, 1], [6, 3, 2]
+    histogram.fill_in(np.array([rows, levels, slots, values]), 3, repetition, definition)
+    assert repetition.tolist() == [[2, 4, 3], [1, 1, 4], [6, 7, 12], [9, 12, 19]]
+    assert definition.tolist() == [
+        [1, 0, 3, 0, 0, 5],
+        [0, 2, 1, 1, 2, 0],
+        [6, 3, 7, 2, 3, 4],
+        [7, 5, 11, 3, 5, 9],
+    ]
+    # Slots are values: what is left for the level below is empty lists.
+    definition = np.full((4, 3), -1)
+    definition[:, 0] = 1
+    histogram.fill_in(np.array([rows, levels, slots, slots]), 2, none, definition)
+    assert definition.tolist() == [[1, 3, 5], [1, 2, 3], [1, 15, 9], [3, 20, 17]]

@@ -35,17 +35,21 @@ def test_fixed(count: int, null_share: float, dtype: type) -> None:
     lead = np.full(pages, 100, np.int64)
     out = np.zeros((count + (pages + 1) * 32 + 64), dtype)
     begin, end = np.zeros((2, pages), np.int64)
-    plain.encode_fixed(values, bitmap(valid, 3), 3, starts, lead, 64, out, begin, end)
-    least, greatest = np.full(pages, 7, np.int64), np.full(pages, 7, np.int64)
+    extremes = np.full((2, pages), 7, np.int64)
+    plain.encode_fixed(values, bitmap(valid, 3), 3, starts, lead, 64, out, begin, end, extremes)
     width = values.itemsize
-    plain.min_max_fixed(out, begin // width, end // width, least, greatest)
+    again = np.full((2, pages), 7, np.int64)
+    plain.min_max_fixed(out, begin // width, end // width, again)
+    assert (again == extremes).all()
+    least, greatest = extremes
     for page in range(pages):
         kept = values[starts[page] : starts[page + 1]][valid[starts[page] : starts[page + 1]]]
         assert begin[page] % 64 == 0
         assert out.view(np.uint8)[begin[page] : end[page]].tobytes() == kept.tobytes()
-        if len(kept):
-            assert (least[page], greatest[page]) == (kept.min(), kept.max())
-    plain.encode_fixed(values, np.zeros(0, np.uint8), 0, starts, lead, 64, out, begin, end)
+        expected_extremes = (kept.min(), kept.max()) if len(kept) else (7, 7)
+        assert (least[page], greatest[page]) == expected_extremes
+    without = np.empty((2, 0), np.int64)
+    plain.encode_fixed(values, np.zeros(0, np.uint8), 0, starts, lead, 64, out, begin, end, without)
     for page in range(pages):
         expected = values[starts[page] : starts[page + 1]].tobytes()
         assert out.view(np.uint8)[begin[page] : end[page]].tobytes() == expected

@@ -85,10 +85,11 @@ def index_bits(dictionary: Dictionary) -> int:
     return max(bit_width(dictionary.num_entries - 1), LEAST_WIDTH)
 
 
-def build(leaf: LeafColumn, limit: int, arena: Arena, threads: int = 1) -> Dictionary | None:
+def build(leaf: LeafColumn, limit: int, arena: Arena, promised: bool = False, threads: int = 1) -> Dictionary | None:
     """A dictionary whose page takes at most ``limit`` bytes, or None where none will pay.
 
-    It is the same for any number of ``threads``.
+    If it is ``promised`` that one will, no sample is taken. It is the same for any number of
+    ``threads``.
     """
     num_values = leaf.num_slots
     if len(leaf.validity):
@@ -98,10 +99,10 @@ def build(leaf: LeafColumn, limit: int, arena: Arena, threads: int = 1) -> Dicti
     if num_values == 0 or storage is Storage.BITS:
         return None
     if storage is Storage.NUMBERS:
-        return _build_fixed(leaf, num_values, limit, arena, threads)
+        return _build_fixed(leaf, num_values, limit, arena, promised, threads)
     if storage is Storage.BYTE_ARRAYS:
-        return _build_byte_arrays(leaf, num_values, limit, arena, threads)
-    return _build_fixed_bytes(leaf, num_values, limit, arena, threads)
+        return _build_byte_arrays(leaf, num_values, limit, arena, promised, threads)
+    return _build_fixed_bytes(leaf, num_values, limit, arena, promised, threads)
 
 
 def recode(leaf: LeafColumn, arena: Arena) -> Dictionary | None:
@@ -144,10 +145,14 @@ def _write_entries(source: LeafColumn, slots: NDArray[np.int64], arena: Arena) -
     return page[:size], total
 
 
-def _build_fixed_bytes(leaf: LeafColumn, num_values: int, limit: int, arena: Arena, threads: int) -> Dictionary | None:
+def _build_fixed_bytes(
+    leaf: LeafColumn, num_values: int, limit: int, arena: Arena, promised: bool, threads: int
+) -> Dictionary | None:
     """As of byte arrays, whose lengths are not written."""
     width = leaf.descriptor.leaf.type_length or 0
-    dictionary = _build_byte_arrays(leaf._replace(offsets=fixed_offsets(leaf)), num_values, limit, arena, threads)
+    dictionary = _build_byte_arrays(
+        leaf._replace(offsets=fixed_offsets(leaf)), num_values, limit, arena, promised, threads
+    )
     if dictionary is None:
         return None
     page = leaf.data.reshape(-1, width)[dictionary.entries].reshape(-1)
@@ -199,13 +204,15 @@ def _distinct(sample: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(sample[1:] != sample[:-1])) + 1 if len(sample) else 0
 
 
-def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena, threads: int) -> Dictionary | None:
+def _build_fixed(
+    leaf: LeafColumn, num_values: int, limit: int, arena: Arena, promised: bool, threads: int
+) -> Dictionary | None:
     width = int(leaf.values.itemsize)
     max_entries = min(limit // width, num_values)
     if max_entries == 0:
         return None
     probation = 0
-    if num_values > SMALL:
+    if num_values > SMALL and not promised:
         sample = sample_values(leaf, arena)
         if not _promising(len(sample), _distinct(sample), num_values, width, limit):
             probation = PROBATION
@@ -220,13 +227,15 @@ def _build_fixed(leaf: LeafColumn, num_values: int, limit: int, arena: Arena, th
     )
 
 
-def _build_byte_arrays(leaf: LeafColumn, num_values: int, limit: int, arena: Arena, threads: int) -> Dictionary | None:
+def _build_byte_arrays(
+    leaf: LeafColumn, num_values: int, limit: int, arena: Arena, promised: bool, threads: int
+) -> Dictionary | None:
     max_entries = min(limit // 4, num_values)
     if max_entries == 0:
         return None
     span = max(int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0]), 0)
     probation = 0
-    if num_values > SMALL:
+    if num_values > SMALL and not promised:
         sample = sample_values(leaf, arena)
         if not _promising(len(sample), _distinct(sample), num_values, span / num_values + 4, limit):
             probation = PROBATION
@@ -258,7 +267,8 @@ def encode(
     arena: Arena,
 ) -> EncodedValues:
     """Encode the indices of all pages: a byte with their width, then the RLE/bit-packed hybrid."""
-    starts, ends, _, _ = table = np.zeros((4, len(pages)), np.int64)
+    table = np.zeros((4, len(pages)), np.int64)
+    starts, ends = table[0], table[1]
     size = kernels.rle.hybrid_bound(pages.total(3), len(pages), index_bits(dictionary))
     out = arena.take(size + lead.total + kernels.plain.OUT_PADDING)
     kernels.rle.encode_indices(dictionary.indices, pages.values, LEAST_WIDTH, lead.of_pages, 1, out, starts, ends)

@@ -15,9 +15,12 @@ from colwriter.keys import find_extremes
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import EMPTY, LeafColumn
 from colwriter.metadata import Encoding
-from colwriter.pages import NO_STARTS, EncodedValues, Lead, Pages
+from colwriter.pages import NO_NUMBERS, EncodedValues, Lead, Pages
 
 __all__ = ["encode", "fixed_extremes", "fixed_offsets", "invalid_offsets", "valid_bytes", "valid_values", "value_bits"]
+
+# No room for the least and greatest values: they are not looked for.
+NO_EXTREMES: NDArray[np.int64] = np.empty((2, 0), np.int64)
 
 
 def value_bits(leaf: LeafColumn) -> int:
@@ -40,18 +43,28 @@ def encode(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Aren
 
 def _numbers(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena: Arena) -> EncodedValues:
     width = int(leaf.values.itemsize)
-    starts, ends, _, _ = table = np.zeros((4, len(pages)), np.int64)
+    table = np.zeros((4, len(pages)), np.int64)
+    starts, ends, extremes = table[0], table[1], table[2:]
     size = pages.total(3) * width + lead.total
     out = arena.take((size + (len(pages) + 1) * ALIGNMENT + kernels.plain.OUT_PADDING) // 8 * 8)
     typed = out.view(leaf.values.dtype)
+    order = leaf.descriptor.leaf.order
     kernels.plain.encode_fixed(
-        leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead.of_pages, ALIGNMENT, typed, starts, ends
+        leaf.values,
+        leaf.validity,
+        leaf.bit_offset,
+        pages.slots,
+        lead.of_pages,
+        ALIGNMENT,
+        typed,
+        starts,
+        ends,
+        extremes if bounds and order is Order.SIGNED else NO_EXTREMES,
     )
     nan_counts = None
-    if bounds:
-        order = leaf.descriptor.leaf.order
-        nan_counts = find_extremes(frozen(typed), starts // width, ends // width, order, table[2:])
-    return EncodedValues(Encoding.PLAIN, out, starts, ends, table[2:], None, nan_counts)
+    if bounds and order is not Order.SIGNED:
+        nan_counts = find_extremes(frozen(typed), starts // width, ends // width, order, extremes)
+    return EncodedValues(Encoding.PLAIN, out, starts, ends, extremes, None, nan_counts)
 
 
 def valid_values(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -65,7 +78,7 @@ def valid_values(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[NDArray[
     starts, ends, lead = np.zeros((3, len(pages)), np.int64)
     values = arena.take(pages.total(3) + kernels.plain.OUT_PADDING, leaf.values.dtype)
     kernels.plain.encode_fixed(
-        leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead, width, values, starts, ends
+        leaf.values, leaf.validity, leaf.bit_offset, pages.slots, lead, width, values, starts, ends, NO_EXTREMES
     )
     return frozen(values), pages.values - pages.values[0]
 
@@ -189,5 +202,5 @@ def encode_runs(leaf: LeafColumn, pages: Pages, lead: Lead, bounds: bool, arena:
     ends = np.cumsum(lead.of_pages + np.diff(run_starts) + prefix)
     out = arena.take(int(run_starts[-1]) + prefix * count + lead.total + kernels.plain.OUT_PADDING)
     starts = np.empty(count, np.int64)
-    kernels.framing.place_levels(EMPTY, NO_STARTS, frozen(runs), run_starts, ends, True, out, starts)
+    kernels.framing.place_levels(EMPTY, NO_NUMBERS, frozen(runs), run_starts, ends, True, out, starts)
     return EncodedValues(Encoding.RLE, out, starts, ends, packed.extremes, None, None)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 MODULES = (
     *("bits", "bloom", "bounds", "byte_stream_split", "codes", "compact", "conversion", "delta", "dictionary"),
-    *("fixed_bytes", "framing", "histogram", "lists", "merging", "pagination", "plain", "rle", "shredding", "views"),
+    *("fixed_bytes", "framing", "histogram", "lists", "merging", "pagination", "plain", "rle"),
+    *("sampling", "shredding", "views"),
 )
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from colwriter.kernels import pagination as pagination
     from colwriter.kernels import plain as plain
     from colwriter.kernels import rle as rle
+    from colwriter.kernels import sampling as sampling
     from colwriter.kernels import shredding as shredding
     from colwriter.kernels import views as views
 

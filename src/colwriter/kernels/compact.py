@@ -18,6 +18,22 @@ LIST_HEADER = 2 + MAX_VARINT
 # more for each value.
 LIST_FIELD = np.int64(0x19)
 BOOL, I64, BINARY, STRUCT = np.int64(1), np.int64(6), np.int64(8), np.int64(12)
+# The header of a field that is a bool, one further than the field before: the type is the value.
+TRUE, FALSE = 0x11, 0x12
+# Bytes to keep free for a page header: at most ten varints of ten bytes, with their field headers and stop bytes.
+MAX_HEADER = 128
+# The numbers of a page header.
+NUMBERS = range(8)
+(
+    UNCOMPRESSED_SIZE,
+    COMPRESSED_SIZE,
+    CRC,
+    NUM_VALUES,
+    NUM_NULLS,
+    NUM_ROWS,
+    DEFINITION_SIZE,
+    REPETITION_SIZE,
+) = NUMBERS
 
 
 def index_bound(num_pages: int, bound_bytes: int, num_counts: int) -> int:
@@ -53,44 +69,100 @@ def _list(field: Int, element: Int, count: Int, out: Bytes, to: Int) -> Int:
     return to + 2 if count < 15 else varint(np.uint64(count), out, to + 2)
 
 
+@inlined
+def _move_up(start: Int, to: Int, end: Int, out: Bytes) -> Int:
+    """Move ``out[start:to]`` so that it ends at ``end``; returns where it begins then."""
+    for k in range(to - start):  # the last byte first: the two overlap
+        out[end - 1 - k] = out[to - 1 - k]
+    return end - (to - start)
+
+
+@inlined
+def _between(starts: Int64s, page: Int) -> Int:
+    """Bytes of a page, by where those of each page start; 0 where there are none at all."""
+    return starts[page + 1] - starts[page] if len(starts) > 0 else np.int64(0)
+
+
 @kernel
-def write_headers(
-    numbers: Int64s,
-    prefixes: Bytes,
-    prefix_sizes: Int64s,
-    suffixes: Bytes,
-    room: Int,
-    out: Bytes,
+def write_headers(numbers: Int64s, fields: Bytes, room: Int, ends: Int64s, out: Bytes, starts: Int64s) -> None:
+    """Encode structs of integers, so that each ends at its ``ends``; ``starts`` takes where it begins.
+
+    A struct is its ``numbers`` int64[numbers, structs], each after its field header, ``fields`` uint8[numbers], then a
+    zero. ``room`` bytes before each end are free.
+    """
+    for i in range(len(ends)):
+        start = ends[i] - room
+        to = start
+        for row in range(len(numbers)):
+            out[to] = fields[row]
+            to = zigzag(numbers[row, i], out, to + 1)
+        out[to] = 0
+        starts[i] = _move_up(start, to + 1, ends[i], out)
+
+
+@kernel
+def write_page_headers(
+    fences: Int64s,
+    repetition_starts: Int64s,
+    definition_starts: Int64s,
+    bodies: Int64s,
+    whole_ends: Int64s,
     ends: Int64s,
+    is_compressed: Int64s,
+    crcs: Int64s,
+    numbers: Int64s,
+    pieces: Bytes,
+    piece_starts: Int64s,
+    out: Bytes,
     starts: Int64s,
+    sizes: Int64s,
 ) -> tuple[Int, Int]:
-    """Encode the header of each page so that it ends at its ``ends``; ``starts`` takes where it begins.
+    """Encode the ``PageHeader`` of each page so that it ends where its body begins, at ``bodies``.
 
-    Returns the bytes of all pages with their headers, before compression and after it.
-
-    A header is its ``numbers`` int64[numbers, pages], each after the bytes of ``prefixes`` uint8[numbers, most], of
-    which ``prefix_sizes`` are used, then ``suffixes`` uint8[pages, bytes]. The first two numbers are the sizes of the
-    page's body. ``room`` bytes before each end are free.
+    Returns the bytes of all pages with their headers, before compression and after it. A body ends at ``ends`` as it is
+    stored, and would end at ``whole_ends`` if it were not compressed. The header is the ``numbers``, each one of
+    ``NUMBERS``, after its piece of ``pieces``, which begin at ``piece_starts`` int64[numbers + 2]; and the last piece,
+    whose first byte says in V2 that the page ``is_compressed``, where there are such (else the array is empty).
+    ``starts`` takes where the header begins, ``sizes`` the bytes from there to the end of the page.
     """
     uncompressed = np.int64(0)
     compressed = np.int64(0)
     for page in range(len(ends)):
-        start = ends[page] - room
+        levels = fences[LEVELS, page + 1] - fences[LEVELS, page]
+        body = bodies[page]
+        start = body - MAX_HEADER
         to = start
-        for row in range(len(numbers)):
-            for k in range(prefix_sizes[row]):
-                out[to] = prefixes[row, k]
+        for row in range(len(numbers) + 1):
+            piece = to
+            for k in range(piece_starts[row], piece_starts[row + 1]):
+                out[to] = pieces[k]
                 to += 1
-            to = zigzag(numbers[row, page], out, to)
-        for k in range(suffixes.shape[1]):
-            out[to] = suffixes[page, k]
-            to += 1
-        size = to - start
-        for k in range(size - 1, -1, -1):  # up to its place, last byte first: the two overlap
-            out[ends[page] - size + k] = out[start + k]
-        starts[page] = ends[page] - size
-        uncompressed += size + numbers[0, page]
-        compressed += size + numbers[1, page]
+            if row == len(numbers):
+                if len(is_compressed) > 0:
+                    out[piece] = FALSE - is_compressed[page]
+                break
+            kind = numbers[row]
+            number = levels
+            if kind == UNCOMPRESSED_SIZE:
+                number = whole_ends[page] - body
+            elif kind == COMPRESSED_SIZE:
+                number = ends[page] - body
+            elif kind == CRC:
+                number = crcs[page]
+            elif kind == NUM_NULLS:
+                number = levels - (fences[VALUES, page + 1] - fences[VALUES, page])
+            elif kind == NUM_ROWS:
+                number = fences[ROWS, page + 1] - fences[ROWS, page]
+            elif kind == DEFINITION_SIZE:
+                number = _between(definition_starts, page)
+            elif kind == REPETITION_SIZE:
+                number = _between(repetition_starts, page)
+            to = zigzag(number, out, to)
+        start = _move_up(start, to, body, out)
+        starts[page] = start
+        sizes[page] = ends[page] - start
+        uncompressed += whole_ends[page] - start
+        compressed += ends[page] - start
     return uncompressed, compressed
 
 

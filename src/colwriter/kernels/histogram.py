@@ -1,25 +1,24 @@
 """Histograms of repetition and definition levels, page by page (parquet.thrift, ``SizeStatistics``).
 
-Levels repeat, and an update of a counter that was just updated must wait until the store before it can be
-loaded again: some five cycles for each level. Two ways around it, after apache/arrow #45202:
+Of levels that are an array ``count_levels`` counts all. Levels repeat, and an update of a counter that was just
+updated must wait until the store before it can be loaded again: some five cycles for each level. So it deals them to
+``num_partials`` partial histograms, in which neighbours never share a counter, and adds these up at the end of each
+page (after apache/arrow #45202).
 
-* ``count_levels`` deals the levels to ``num_partials`` partial histograms, so that neighbours never share a
-  counter, and adds them up at the end of each page;
-* ``count_missing`` counts one level after another by comparison, in as many partial counters as a vector register
-  has lanes.
+Much is known without the levels. Levels end, on the way from a row to a value, where something is null, or a list is
+empty, and no sooner than the page table says: ``count_nulls`` and ``count_empty_lists`` look at each step's own slots,
+of which there are fewer than levels, and ``fill_in`` takes the rest from the page table.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel, load_u64
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, load_u64
 from colwriter.kernels.pagination import LEVELS, ROWS, SLOTS, VALUES, count_valid
 
 # Measured in benchmarks/histogram.py; see docs/performance.md.
 NUM_PARTIALS = 4
-# A lane of _count_bytes holds at most this many levels before it is added to the total.
-BLOCK = 32768
 
 
 @kernel
@@ -65,96 +64,93 @@ def count_levels(levels: Bytes, level_starts: Int64s, num_partials: Int, partial
             histograms[page, level] = total
 
 
-@inlined
-def _count_bytes(levels: Bytes, start: Int, end: Int, level: Int) -> Int:
-    """How many of the levels ``[start, end)``, a byte each, are ``level``."""
-    wanted = np.uint8(level)  # compared in eight bits, not widened
-    total = np.int64(0)
-    while start < end:
-        block = levels[start : min(start + BLOCK, end)]  # a slice has no negative index: the loop vectorises
-        count = np.uint16(0)
-        for i in range(len(block)):
-            count = np.uint16(count + np.uint16(block[i] == wanted))
-        total += np.int64(count)
-        start += BLOCK
-    return total
+@kernel
+def count_nulls(
+    slots: Int64s, slot_level: Int, level: Int, validity: Bytes, bit_offset: Int, definition: Int64s
+) -> None:
+    """Column ``level`` of the histograms: the slots that are not valid, but for those of a level above in the schema.
+
+    ``slots`` int64[pages + 1]: the first slot of each page, and the end; they have levels from ``slot_level`` on.
+    ``definition`` int64[pages + 1, max level + 1], whose columns from ``slot_level`` to ``level`` are known.
+    """
+    for page in range(len(slots) - 1):
+        first = bit_offset + slots[page]
+        end = bit_offset + slots[page + 1]
+        nulls = end - first - count_valid(validity, first, end)
+        for above in range(slot_level, level):
+            nulls -= definition[page, above]
+        definition[page, level] = nulls
 
 
 @kernel
-def known_levels(fences: Int64s, slot_level: Int, repetition: Int64s, definition: Int64s) -> None:
-    """Fill in the columns of histograms that need no counting, since the page table has them.
+def count_empty_lists(
+    slots: Int64s,
+    slot_level: Int,
+    level: Int,
+    repetition_level: Int,
+    offsets: Array,
+    elements: Int64s,
+    repetition: Int64s,
+    definition: Int64s,
+) -> None:
+    """As ``count_nulls``, of slots that are lists: those without elements that are not null have ``level``.
 
-    A row starts where the repetition level is 0; a value has the largest definition level; a slot without a value has
-    the one below, if ``slot_level``, the least that slots have, is that. ``fences`` int64[4, pages + 1] as in
-    ``paginate``; ``repetition`` and ``definition`` int64[pages + 1, max level + 1], without columns if all are 0. The
-    row after the last page takes the sums over the pages.
+    ``offsets``: one more than slots; null lists span no elements. All elements but the first of each list are counted
+    in column ``repetition_level`` of ``repetition``. ``elements`` int64[pages + 1] takes the first element of each
+    page, and the end.
+    """
+    base = np.int64(offsets[0])
+    elements[0] = np.int64(offsets[slots[0]]) - base
+    for page in range(len(slots) - 1):
+        start = slots[page]
+        end = slots[page + 1]
+        starts = offsets[start:end]
+        stops = offsets[start + 1 : end + 1]
+        empty = np.int64(0)
+        for i in range(len(starts)):
+            empty += np.int64(starts[i] == stops[i])
+        elements[page + 1] = np.int64(offsets[end]) - base
+        repetition[page, repetition_level] = elements[page + 1] - elements[page] - (end - start - empty)
+        for null in range(slot_level, level):
+            empty -= definition[page, null]
+        definition[page, level] = empty
+
+
+@inlined
+def _fill_in_rest(histograms: Int64s, page: Int, first: Int, level: Int, total: Int) -> None:
+    """Column ``level``: what is left of ``total`` beside the columns from ``first`` to it."""
+    for known in range(first, level):
+        total -= histograms[page, known]
+    histograms[page, level] = total
+
+
+@kernel
+def fill_in(fences: Int64s, slot_level: Int, repetition: Int64s, definition: Int64s) -> None:
+    """Complete histograms by what the page table has: rows, levels, slots and values.
+
+    A row starts where the repetition level is 0; a value has the largest definition level; slots have levels from
+    ``slot_level`` on. So the largest repetition level, empty lists of slots, which have the level below
+    ``slot_level``, and what is null last, which has the level below the largest, are what is left. Other columns must
+    be known. ``fences`` int64[4, pages + 1] as in ``paginate``; ``repetition`` and ``definition`` int64[pages + 1,
+    max level + 1], without columns if all are 0. The row after the last page takes the sums over the pages.
     """
     pages = fences.shape[1] - 1
     top = definition.shape[1] - 1
-    for page in range(pages + 1):
-        start = page if page < pages else 0
-        end = page + 1 if page < pages else pages
-        if repetition.shape[1] > 0:
-            repetition[page, 0] = fences[ROWS, end] - fences[ROWS, start]
-        if top > 0:
-            values = fences[VALUES, end] - fences[VALUES, start]
-            definition[page, top] = values
-            if slot_level == top - 1:
-                definition[page, top - 1] = fences[SLOTS, end] - fences[SLOTS, start] - values
-
-
-@kernel
-def levels_of_lists(
-    fences: Int64s, slot_level: Int, row_validity: Bytes, bit_offset: Int, repetition: Int64s, definition: Int64s
-) -> None:
-    """Histograms of a column whose rows are lists of leaves: nothing is counted but the null lists of each page.
-
-    The levels below ``slot_level`` (1 or 2) are those of null lists, if lists are optional, and of empty ones. The
-    validity bitmap of the rows, empty if there are no nulls, tells one from the other. The rest is as in
-    ``known_levels``.
-    """
-    pages = fences.shape[1] - 1
-    all_nulls = np.int64(0)
-    for page in range(pages + 1):
-        start = page if page < pages else 0
-        end = page + 1 if page < pages else pages
-        rows = fences[ROWS, end] - fences[ROWS, start]
-        levels = fences[LEVELS, end] - fences[LEVELS, start]
-        slots = fences[SLOTS, end] - fences[SLOTS, start]
-        nulls = all_nulls
-        if page < pages and len(row_validity) > 0:
-            first = bit_offset + fences[ROWS, page]
-            nulls = rows - count_valid(row_validity, first, first + rows)
-            all_nulls += nulls
-        repetition[page, 0] = rows
-        repetition[page, 1] = levels - rows
-        if slot_level == 2:
-            definition[page, 0] = nulls
-        definition[page, slot_level - 1] = levels - slots - nulls
-        values = fences[VALUES, end] - fences[VALUES, start]
-        if definition.shape[1] > slot_level + 1:
-            definition[page, slot_level] = slots - values
-        definition[page, definition.shape[1] - 1] = values
-
-
-@kernel
-def count_missing(levels: Bytes, level_starts: Int64s, first: Int, end: Int, histograms: Int64s) -> None:
-    """Complete histograms of which all but the columns ``[first, end)`` are known: the last of them is what is left.
-
-    ``histograms`` int64[pages + 1, max level + 1]; the row after the last page takes the sum over the pages.
-    ``levels`` uint8. Each column is counted by comparison.
-    """
-    pages = len(level_starts) - 1
-    histograms[pages, first:end] = 0
     for page in range(pages):
-        start = level_starts[page]
-        stop = level_starts[page + 1]
-        for level in range(first, end - 1):
-            histograms[page, level] = _count_bytes(levels, start, stop, level)
-        left = stop - start
+        levels = fences[LEVELS, page + 1] - fences[LEVELS, page]
+        slots = fences[SLOTS, page + 1] - fences[SLOTS, page]
+        values = fences[VALUES, page + 1] - fences[VALUES, page]
+        if repetition.shape[1] > 0:
+            repetition[page, 0] = fences[ROWS, page + 1] - fences[ROWS, page]
+            _fill_in_rest(repetition, page, np.int64(0), repetition.shape[1] - 1, levels)
+        if slot_level > 0:
+            _fill_in_rest(definition, page, np.int64(0), slot_level - 1, levels - slots)
+        if slot_level < top:
+            _fill_in_rest(definition, page, slot_level, top - 1, slots - values)
+        definition[page, top] = values
+    for histograms in (repetition, definition):
         for level in range(histograms.shape[1]):
-            if level != end - 1:
-                left -= histograms[page, level]
-        histograms[page, end - 1] = left
-        for level in range(first, end):
-            histograms[pages, level] += histograms[page, level]
+            total = np.int64(0)
+            for page in range(pages):
+                total += histograms[page, level]
+            histograms[pages, level] = total

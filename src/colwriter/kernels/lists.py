@@ -19,6 +19,7 @@ NONE = np.uint64(0)
 ONE = np.uint64(1)
 HIDDEN_VALUES = -1
 INVALID_OFFSETS = -2
+EMPTY_LISTS = -3
 
 
 @inlined
@@ -57,6 +58,57 @@ def count_empty(offsets: Array) -> Int:
     for k in range(len(starts)):
         total += np.int64(starts[k] == stops[k])
     return total
+
+
+@kernel
+def mark_lists(offsets: Array, count: Int, num_elements: Int, repetition: Bytes, rows: Int64s) -> Int:
+    """Repetition levels, one bit each, of ``count`` lists that all have elements; returns how many there are.
+
+    ``rows`` int64[count + 1] takes the first level of each list, which is its first element too, and the end of the
+    last one. ``repetition`` needs room for ``PADDING`` bytes more. ``EMPTY_LISTS``: some have no elements, or offsets
+    are wrong, which is for ``pack_list_levels`` to tell.
+    """
+    base = np.int64(offsets[0])
+    limit = min(np.int64(offsets[count]), num_elements)
+    if base < 0:
+        return EMPTY_LISTS
+    repetition[:] = 255
+    zeros = NONE
+    place = np.int64(0)
+    for block in range(0, count, 64):
+        n = min(count - block, 64)
+        starts = offsets[block : block + n]
+        stops = offsets[block + 1 : block + 1 + n]
+        firsts = rows[block : block + n]
+        full = True
+        for j in range(n):
+            full &= stops[j] > starts[j]
+            firsts[j] = np.int64(starts[j]) - base
+        if not full or np.int64(stops[n - 1]) > limit:
+            return EMPTY_LISTS
+        for j in range(n):
+            # Each zero is stored with those before it in its word: no branch on which is the last.
+            here = firsts[j] >> 6
+            zeros = (zeros if here == place else NONE) | (ONE << np.uint64(firsts[j] & 63))
+            place = here
+            store_u64(repetition, 8 * place, ~zeros)
+    rows[count] = np.int64(offsets[count]) - base
+    return rows[count]
+
+
+@kernel
+def mark_equal_lists(size: Int, count: Int, repetition: Bytes, rows: Int64s) -> None:
+    """As ``mark_lists``, of lists of ``size`` elements each, 1 or more: a word follows from the one before."""
+    for i in range(count + 1):
+        rows[i] = i * size
+    zeros = NONE
+    for k in range(0, 64, size):
+        zeros |= ONE << np.uint64(k)
+    first = np.int64(0)  # of the zeros of a word; there may be none
+    for to in range(0, (count * size + 7) >> 3, 8):
+        store_u64(repetition, to, ~(zeros << np.uint64(first) if first < 64 else NONE))
+        first -= 64 % size
+        first += size if first < 0 else 0
 
 
 @kernel

@@ -42,6 +42,20 @@ AHEAD = 512
 SHORT = 24
 
 
+@inlined
+def _min_max(values: Array, extremes: Int64s, page: Int) -> None:
+    """The least and the greatest of some values, if there are any, as the ``extremes`` of a page."""
+    if len(values) == 0:
+        return
+    least = values[0]
+    greatest = values[0]
+    for i in range(len(values)):  # of a slice, which has no negative index: it vectorises
+        least = min(least, values[i])
+        greatest = max(greatest, values[i])
+    extremes[0, page] = least
+    extremes[1, page] = greatest
+
+
 @kernel
 def encode_fixed(
     values: Array,
@@ -50,15 +64,17 @@ def encode_fixed(
     slot_starts: Int64s,
     lead: Int64s,
     alignment: Int,
-    out: Bytes,
+    out: Array,
     starts: Int64s,
     ends: Int64s,
-) -> Int:
+    extremes: Int64s,
+) -> None:
     """Values of fixed width, nulls left out.
 
     ``values`` and ``out`` have the same dtype; ``alignment`` is a multiple of its size. ``slot_starts``
     int64[pages + 1]: first slot of each page; slot i is ``values[i]``, valid where bit ``bit_offset + i`` is set.
-    Returns the byte position after the last page.
+    ``extremes`` int64[2, pages] takes the least and the greatest of each page that has values, as signed integers;
+    without columns they are not looked for.
     """
     width = values.itemsize
     end_of_page = np.int64(0)
@@ -104,25 +120,17 @@ def encode_fixed(
                     word >>= np.uint64(1)
             slot += count
         starts[page] = start
-        ends[page] = to * width
         end_of_page = to * width
-    return end_of_page
+        ends[page] = end_of_page
+        if extremes.shape[1] > 0:
+            _min_max(out[start // width : to], extremes, page)
 
 
 @kernel
-def min_max_fixed(values: Array, starts: Int64s, ends: Int64s, minima: Array, maxima: Array) -> None:
+def min_max_fixed(values: Array, starts: Int64s, ends: Int64s, extremes: Int64s) -> None:
     """Least and greatest of ``values[starts[page]:ends[page]]``; untouched where a page has no values."""
     for page in range(len(starts)):
-        of_page = values[starts[page] : ends[page]]  # a slice has no negative index, so the loop vectorises
-        if len(of_page) == 0:
-            continue
-        least = of_page[0]
-        greatest = of_page[0]
-        for i in range(len(of_page)):
-            least = min(least, of_page[i])
-            greatest = max(greatest, of_page[i])
-        minima[page] = least
-        maxima[page] = greatest
+        _min_max(values[starts[page] : ends[page]], extremes, page)
 
 
 @inlined
