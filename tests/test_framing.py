@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import colwriter as cw
 from colwriter import framing, thrift
-from colwriter.kernels.compact import MAX_HEADER
 from colwriter.compression import make_compression
 from colwriter.framing import PageFormat, checksum, frame
+from colwriter.kernels.compact import MAX_HEADER
 from colwriter.levels import EMPTY
 from colwriter.metadata import DataPageHeader, DataPageHeaderV2, Encoding, PageHeader, PageType
 from colwriter.pages import NO_NUMBERS, EncodedLevels, EncodedValues, Pages

@@ -331,7 +331,8 @@ def _spread_indices(indices: NDArray[np.int32], count: int, entries: int) -> NDA
     starts = np.arange(count + 1) * entries // count
     widths = np.maximum(starts[1:] - starts[:-1], 1)
     places = starts[:-1] + (np.arange(count) * np.int64(0x9E3779B1) >> 16) % widths
-    return places.astype(np.int32)[indices]
+    spread: NDArray[np.int32] = places.astype(np.int32)[indices]
+    return spread
 
 
 class _Made(NamedTuple):

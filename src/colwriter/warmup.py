@@ -137,6 +137,7 @@ def _encodings() -> Iterator[tuple[pa.Table, dict[str, Any]]]:
         for encoding, (_, types) in ENCODERS.items():
             if column.leaf.physical_type in types:
                 yield table, {"use_dictionary": False, "column_encoding": encoding.name}
+        yield table, {"column_encoding": "auto"}
 
 
 def _shared() -> Iterator[pa.Table]:
