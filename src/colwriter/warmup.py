@@ -171,6 +171,7 @@ def _nested() -> Iterator[pa.Array]:
     values = _with_nulls(_leaf(pa.int64(), 50))
     lists = _with_nulls(_lists(pa.list_(pa.int64()), values))
     large = _with_nulls(_lists(pa.large_list(pa.int64()), values))
+    yield _lists(pa.large_list(pa.int64()), _leaf(pa.int64(), 50))  # none null nor empty
     yield from (large, _with_nulls(_lists(pa.list_(lists.type), lists)))
     yield _with_nulls(_lists(pa.large_list(large.type), large))
     yield pa.Array.from_buffers(pa.list_(pa.int64(), 4), _ROWS // 4, [_bitmap(_ROWS // 4)], children=[values])
