@@ -14,7 +14,7 @@ from colwriter.buffers import frozen
 from colwriter.keys import find_nan_extremes, stored_bounds
 from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
-from colwriter.pages import NO_NUMBERS, Histograms, Pages
+from colwriter.pages import NO_HISTOGRAM, NO_NUMBERS, Histograms, Pages
 from colwriter.statistics import Bound, truncate_max, truncate_min
 
 __all__ = [
@@ -178,7 +178,7 @@ def column_index(
         bounds.order,
         repetition,
         definition,
-        NO_NUMBERS if nan_counts is None else nan_counts,
+        NO_HISTOGRAM if nan_counts is None else nan_counts.reshape(-1, 1),
         out,
     )
     return out[:size].tobytes()

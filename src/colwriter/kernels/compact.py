@@ -183,7 +183,7 @@ def encode_column_index(
     ``fences`` as in ``paginate``. ``bound_starts`` and ``bound_lengths`` int64[2, pages]: where in ``data`` the least
     and the greatest value of each page lie; a page without values is a null page, with empty bounds. ``repetition``
     and ``definition`` int64[any, max level + 1], of which a row a page is written; without columns they are left out.
-    ``nan_counts`` int64[pages], or empty.
+    ``nan_counts`` int64[pages, 1], likewise.
     """
     pages = np.int64(fences.shape[1] - 1)
     to = _list(LIST_FIELD, BOOL, pages, out, np.int64(0))
@@ -208,21 +208,21 @@ def encode_column_index(
         nulls = fences[LEVELS, page + 1] - fences[LEVELS, page] - (fences[VALUES, page + 1] - fences[VALUES, page])
         to = zigzag(nulls, out, to)
     skipped = np.int64(0)
-    for which in range(2):
-        histograms = definition if which else repetition
-        levels = np.int64(histograms.shape[1])
-        if levels == 0:
+    for which in range(3):
+        counts = repetition
+        if which == 1:
+            counts = definition
+        elif which == 2:
+            counts = nan_counts
+        columns = np.int64(counts.shape[1])
+        if columns == 0:
             skipped += 1
             continue
-        to = _list(LIST_FIELD + (skipped << 4), I64, pages * levels, out, to)
+        to = _list(LIST_FIELD + (skipped << 4), I64, pages * columns, out, to)
         skipped = np.int64(0)
         for page in range(pages):
-            for level in range(levels):
-                to = zigzag(histograms[page, level], out, to)
-    if len(nan_counts) > 0:
-        to = _list(LIST_FIELD + (skipped << 4), I64, pages, out, to)
-        for page in range(pages):
-            to = zigzag(nan_counts[page], out, to)
+            for column in range(columns):
+                to = zigzag(counts[page, column], out, to)
     out[to] = 0
     return to + 1
 
