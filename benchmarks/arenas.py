@@ -32,7 +32,7 @@ from benchmarks.families import FAMILIES
 from colwriter import arena
 from colwriter.column_writer import EncodedChunk, encode_column_chunk
 from colwriter.file_writer import _write_chunk, _WrittenRowGroup
-from colwriter.levels import shred
+from colwriter.shredding import shred
 
 # The types, and of what their data are drawn: a family, or a type of ``build_table``.
 OF_FAMILY = {"int32": "int32", "decimal128": "decimal", "boolean": "boolean"}

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from colwriter.arena import Arena
 from colwriter.encodings import distinct
-from colwriter.levels import LeafColumn, shred
+from colwriter.levels import LeafColumn
 from colwriter.schema import parquet_schema
+from colwriter.shredding import shred
 
 
 def leaf_of(array: pa.Array) -> LeafColumn:

@@ -14,7 +14,7 @@ FLOORS = [
     {"errors", "version", "arena", "kernels", "parallel"},
     {"thrift_types", "thrift", "parquet_types", "metadata", "leaf_types", "options", "keywords", "bloom_filter"},
     {"compression", "statistics"},
-    {"schema", "codes", "stored", "keys", "buffers", "packed_lists", "levels", "views", "pages", "framing"}
+    {"schema", "codes", "stored", "keys", "buffers", "levels", "packed_lists", "shredding", "views", "pages", "framing"}
     | {"page_index", "encodings", "bloom", "footer"},
     {"column_writer", "sampling", "encoding_choice", "explanation"},
     {"sinks", "inputs", "row_groups", "file_plan", "row_group_encoder", "file_writer"}
@@ -25,7 +25,8 @@ FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 # The reader shares the format's structures with the writer, and nothing else: it can check the writer.
 READ_SIDE = {"reader", "bounds", "level_names", "inspection", "sizes"}
 WRITE_SIDE = {
-    *("codes", "stored", "keys", "buffers", "packed_lists", "levels", "views", "pages", "framing", "page_index"),
+    *("codes", "stored", "keys", "buffers", "levels", "packed_lists", "shredding", "views"),
+    *("pages", "framing", "page_index"),
     *("encodings", "bloom", "footer"),
     *("column_writer", "row_groups", "file_plan", "row_group_encoder", "file_writer", "statistics"),
     *("sampling", "encoding_choice", "explanation"),

@@ -14,9 +14,10 @@ from colwriter.column_writer import EncodedChunk, encode_column_chunk
 from colwriter.encoding_choice import Choices
 from colwriter.errors import InvalidDataError
 from colwriter.file_plan import FilePlan, TopField
-from colwriter.levels import LeafColumn, shred
+from colwriter.levels import LeafColumn
 from colwriter.options import ColumnOptions
 from colwriter.parallel import in_order
+from colwriter.shredding import shred
 from colwriter.stored import as_stored
 
 __all__ = ["RowGroupEncoder"]
