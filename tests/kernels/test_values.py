@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colwriter.kernels import dictionary, plain
+from colwriter.kernels import dictionary, index_bounds, plain, sampling
 
 
 def bitmap(valid: np.ndarray, offset: int) -> np.ndarray:
@@ -112,7 +112,7 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
         dictionary.build_byte_arrays(array, data, none, 0, 0, 3, 1000, 0, 0, table, keys, entries, indices)[0]
         == dictionary.INVALID_OFFSETS
     )
-    assert dictionary.hash_slots(array, data, none, 0, 0, 3, np.zeros(3, np.int64)) == dictionary.INVALID_OFFSETS
+    assert sampling.hash_slots(array, data, none, 0, 0, 3, np.zeros(3, np.int64)) == dictionary.INVALID_OFFSETS
 
 
 # The table starts with 1024 slots and grows when a sixteenth full, fourfold.
@@ -138,7 +138,7 @@ def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
     assert indices[:indexed].tolist() == wanted
     starts = np.array(sorted({0, indexed // 3, indexed}), np.int64)
     least, greatest = np.zeros((2, len(starts) - 1), np.int64)
-    dictionary.min_max_indices_fixed(indices, starts, entries, count, least, greatest)
+    index_bounds.min_max_indices_fixed(indices, starts, entries, count, least, greatest)
     kept = values[valid]
     for page in range(len(starts) - 1):
         part = kept[starts[page] : starts[page + 1]]
@@ -194,14 +194,14 @@ def test_sample(wanted: int, more: int, start: int, null_share: float, seed: int
     bits = bitmap(valid, 3)
     values = np.arange(start + count, dtype=np.int32)
     sample, all_of_them, hashes = np.full((3, wanted), -1, np.int64)
-    met = dictionary.sample_fixed(values, bits, 3, start, start + count, sample)
-    assert dictionary.sample_fixed(values, bits[:0], 3, start, start + count, all_of_them) == wanted
+    met = sampling.sample_fixed(values, bits, 3, start, start + count, sample)
+    assert sampling.sample_fixed(values, bits[:0], 3, start, start + count, all_of_them) == wanted
     strata = np.arange(wanted + 1) * count
     assert (all_of_them - start >= strata[:-1] // wanted).all()
     assert (all_of_them - start < -(-strata[1:] // wanted)).all()
     assert sample[:met].tolist() == all_of_them[valid[all_of_them]].tolist()
     offsets, data = byte_arrays([b"%d" % value for value in values.tolist()])
-    assert dictionary.hash_slots(offsets, data, bits, 3, start, start + count, hashes) == met
+    assert sampling.hash_slots(offsets, data, bits, 3, start, start + count, hashes) == met
     assert len(set(hashes[:met].tolist())) == len(set(sample[:met].tolist()))
 
 
@@ -240,13 +240,13 @@ def test_bounds_of_indices(
     starts = np.array([0, *sorted(min(cut, count) for cut in cuts), count], np.int64)
     least, greatest = np.zeros((2, len(starts) - 1), np.int64)
     entries = np.sort(rng.integers(-(2**63), 2**63 - 1, num_entries)) if ordered else rng.permutation(num_entries)
-    dictionary.min_max_indices_fixed(indices, starts, entries, num_entries, least, greatest)
+    index_bounds.min_max_indices_fixed(indices, starts, entries, num_entries, least, greatest)
     texts = [(b"prefix of eight and more " if alike else b"") + b"%d" % entry for entry in entries.tolist()]
     offsets, data = byte_arrays(texts)
     first, last = np.zeros((2, len(starts) - 1), np.int64)
     seen, prefixes = np.zeros(num_entries, np.int32), np.zeros(num_entries, np.uint64)
     slots = np.arange(num_entries)
-    dictionary.min_max_indices_byte_arrays(
+    index_bounds.min_max_indices_byte_arrays(
         offsets, data, indices, starts, slots, num_entries, seen, prefixes, first, last
     )
     for page in range(len(starts) - 1):
@@ -300,7 +300,7 @@ def test_byte_array_dictionary(
     least, greatest = np.zeros((2, len(starts) - 1), np.int64)
     seen = np.zeros(count, np.int32)
     prefixes = np.zeros(count, np.uint64)
-    dictionary.min_max_indices_byte_arrays(
+    index_bounds.min_max_indices_byte_arrays(
         offsets, data, indices, starts, entries, count, seen, prefixes, least, greatest
     )
     for k in range(len(starts) - 1):

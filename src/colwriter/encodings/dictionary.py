@@ -190,9 +190,9 @@ def sample_values(leaf: LeafColumn, arena: Arena) -> NDArray[np.int64]:
     sample: NDArray[np.int64] = arena.take(min(SAMPLE_SIZE, leaf.num_slots), np.int64)
     slots = leaf.validity, leaf.bit_offset, 0, leaf.num_slots, sample
     if leaf.descriptor.leaf.storage is Storage.NUMBERS:
-        met = kernels.dictionary.sample_fixed(leaf.values, *slots)
+        met = kernels.sampling.sample_fixed(leaf.values, *slots)
     else:
-        met = kernels.dictionary.hash_slots(leaf.offsets, leaf.data, *slots)
+        met = kernels.sampling.hash_slots(leaf.offsets, leaf.data, *slots)
     if met < 0:
         raise invalid_offsets(leaf)
     return sample[:met]
@@ -292,7 +292,7 @@ def _find_extremes(
         extremes[:] = fixed_extremes(leaf, pages)
         return
     if storage is Storage.BYTE_ARRAYS:
-        kernels.dictionary.min_max_indices_byte_arrays(
+        kernels.index_bounds.min_max_indices_byte_arrays(
             leaf.offsets,
             leaf.data,
             dictionary.indices,
@@ -305,7 +305,7 @@ def _find_extremes(
         )
     else:
         keys = integer_keys(dictionary.entries, leaf.descriptor.leaf.order)
-        kernels.dictionary.min_max_indices_fixed(
+        kernels.index_bounds.min_max_indices_fixed(
             dictionary.indices, pages.values, keys, dictionary.num_entries, *extremes
         )
 

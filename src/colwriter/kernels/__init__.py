@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 MODULES = (
     *("bits", "bloom", "bounds", "byte_stream_split", "codes", "compact", "conversion", "delta", "dictionary"),
-    *("fixed_bytes", "framing", "histogram", "lists", "merging", "pagination", "plain", "rle"),
+    *("fixed_bytes", "framing", "histogram", "index_bounds", "lists", "merging", "pagination", "plain", "rle"),
     *("sampling", "shredding", "views"),
 )
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from colwriter.kernels import fixed_bytes as fixed_bytes
     from colwriter.kernels import framing as framing
     from colwriter.kernels import histogram as histogram
+    from colwriter.kernels import index_bounds as index_bounds
     from colwriter.kernels import lists as lists
     from colwriter.kernels import merging as merging
     from colwriter.kernels import pagination as pagination

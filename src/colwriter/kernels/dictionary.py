@@ -19,8 +19,6 @@ from colwriter.kernels._jit import (
     Array,
     Bytes,
     Int,
-    Int64s,
-    byte_swap,
     count_leading_zeros,
     count_trailing_zeros,
     inlined,
@@ -42,7 +40,7 @@ CACHED_BITS = 16
 INVALID_OFFSETS = -1
 # Slots that are looked up at once; a table of numbers has room after it for where they lead.
 BLOCK = 64
-# What is kept of an entry to compare it with: see ``_words``.
+# What is kept of an entry to compare it with: see ``words_of``.
 KEY_WORDS = 3
 # Bytes of a value up to which its words say all of it.
 SHORT = 23
@@ -77,7 +75,7 @@ def grown(bits: Int, num_entries: Int, capacity: Int) -> Int:
 
 
 @inlined
-def _hash(word: Int) -> Int:
+def hash_word(word: Int) -> Int:
     """A hash of a 64-bit value whose high bits depend on all of it."""
     word = (word ^ (word >> np.uint64(32))) * MULTIPLIER
     return word ^ (word >> np.uint64(32))
@@ -112,7 +110,7 @@ def _refill_fixed(table: Array, entries: Array, num_entries: Int, bits: Int) -> 
 
 @inlined
 def _short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
-    """``_words`` of a value of at most ``SHORT`` bytes, where ``SHORT + 1`` can be read."""
+    """``words_of`` of a value of at most ``SHORT`` bytes, where ``SHORT + 1`` can be read."""
     first = load_u64(data, start) & FIRST_MASKS[np.uint64(length)]
     second = load_u64(data, start + 8) & SECOND_MASKS[np.uint64(length)]
     third = load_u64(data, start + 16) & THIRD_MASKS[np.uint64(length)]
@@ -120,7 +118,7 @@ def _short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
 
 
 @inlined
-def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
+def words_of(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
     """The three words that stand for a value: up to ``SHORT`` bytes they are it, and its length in the last byte.
 
     Of a longer value, they are its first eight bytes, a hash of the rest, and no possible length.
@@ -147,7 +145,7 @@ def _words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
         k += 16
     if k + 8 < length:
         even = (even ^ load_u64(data, start + k)) * MULTIPLIER
-    rest = _hash(even ^ (odd >> np.uint64(29)) ^ (odd << np.uint64(31)))
+    rest = hash_word(even ^ (odd >> np.uint64(29)) ^ (odd << np.uint64(31)))
     return load_u64(data, start), rest, np.uint64(1 << 63)
 
 
@@ -179,51 +177,6 @@ def same_bytes(data: Bytes, a: Int, a_end: Int, b: Int, b_end: Int) -> Int:
         if load_u64(data, a + k) != load_u64(data, b + k):
             return False
     return load_u64(data, a + length - 8) == load_u64(data, b + length - 8)
-
-
-@inlined
-def _sampled_slots(validity: Bytes, bit_offset: Int, start: Int, end: Int, slots: Int64s) -> Int:
-    """Pick ``len(slots)`` slots of ``[start, end)``, which has no fewer, and keep those with a value; returns how many.
-
-    Each has a stratum, where it is picked by hash: equal steps would meet the period of periodic data.
-    """
-    stratum = np.float64(end - start) / np.float64(len(slots))
-    met = np.uint64(0)
-    for k in range(len(slots)):
-        inside = np.float64(_hash(np.uint64(k + 1)) >> np.uint64(32)) / np.float64(1 << 32)
-        slot = start + np.int64((np.float64(k) + inside) * stratum)
-        bit = bit_offset + slot
-        slots[met] = slot
-        met += np.uint64(1) if len(validity) == 0 else np.uint64((validity[bit >> 3] >> np.uint8(bit & 7)) & 1)
-    return np.int64(met)
-
-
-@kernel
-def sample_fixed(values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, sample: Int64s) -> Int:
-    """The values of ``len(sample)`` slots spread over ``[start, end)``, which has no fewer; returns their number."""
-    met = _sampled_slots(validity, bit_offset, start, end, sample)
-    for k in range(met):
-        sample[k] = np.int64(values[sample[k]])
-    return met
-
-
-@kernel
-def hash_slots(
-    offsets: Array, data: Bytes, validity: Bytes, bit_offset: Int, start: Int, end: Int, hashes: Array
-) -> Int:
-    """As ``sample_fixed``, the hashes of byte arrays; or ``INVALID_OFFSETS``."""
-    size = np.uint64(len(data))
-    met = _sampled_slots(validity, bit_offset, start, end, hashes)
-    for k in range(met):
-        prefetch(data, np.int64(offsets[hashes[k]]))
-    for k in range(met):
-        first = np.int64(offsets[hashes[k]])
-        last = np.int64(offsets[hashes[k] + 1])
-        if np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
-            return np.int64(INVALID_OFFSETS)
-        one, two, three = _words(data, first, last - first)
-        hashes[k] = np.int64(hash_words(one, two, three))
-    return met
 
 
 @kernel
@@ -388,7 +341,7 @@ def build_byte_arrays(
             first = np.int64(offsets[here])
             last = np.int64(offsets[here + ONE])
             length = last - first
-            one, two, three = _words(data, first, length)
+            one, two, three = words_of(data, first, length)
             at = hash_words(one, two, three) >> np.uint64(64 - bits)
             while True:
                 index = np.uint64(table[at])
@@ -452,135 +405,3 @@ def write_byte_array_entries(offsets: Array, data: Bytes, entries: Array, num_en
                 out[position + i] = data[first + i]
         position += length
     return position
-
-
-@inlined
-def _has_both(indices: Array, a: Int, b: Int) -> Int:
-    """Whether ``indices`` has both ``a`` and ``b``: they are looked for in blocks, without a branch in a block."""
-    found = np.int32(0)
-    for start in range(0, len(indices), 512):
-        block = indices[start : start + 512]
-        for i in range(len(block)):
-            found |= np.int32(block[i] == a) | (np.int32(block[i] == b) << np.int32(1))
-        if found == 3:
-            break
-    return found == 3
-
-
-@kernel
-def min_max_indices_fixed(
-    indices: Array,
-    value_starts: Int64s,
-    entries: Array,
-    num_entries: Int,
-    minima: Array,
-    maxima: Array,
-) -> None:
-    """Least and greatest entry that each page refers to.
-
-    Most pages of a dictionary of few entries refer to the least and the greatest of all, soon after they start.
-    """
-    least = np.int32(0)
-    greatest = np.int32(0)
-    for k in range(num_entries):
-        least = np.int32(k) if entries[k] < entries[least] else least
-        greatest = np.int32(k) if entries[k] > entries[greatest] else greatest
-    for page in range(len(value_starts) - 1):
-        of_page = indices[value_starts[page] : value_starts[page + 1]]
-        if len(of_page) == 0:
-            continue
-        if _has_both(of_page, least, greatest):
-            minima[page] = entries[least]
-            maxima[page] = entries[greatest]
-            continue
-        low = entries[np.uint64(of_page[0])]
-        high = low
-        for i in range(len(of_page)):
-            value = entries[np.uint64(of_page[i])]
-            low = value if value < low else low
-            high = value if value > high else high
-        minima[page] = low
-        maxima[page] = high
-
-
-@inlined
-def _less(offsets: Array, data: Bytes, a: Int, b: Int) -> Int:
-    """Whether the value of slot a sorts before that of slot b, as unsigned bytes."""
-    a_start = np.int64(offsets[a])
-    b_start = np.int64(offsets[b])
-    a_length = np.int64(offsets[a + 1]) - a_start
-    b_length = np.int64(offsets[b + 1]) - b_start
-    for k in range(min(a_length, b_length)):
-        if data[a_start + k] != data[b_start + k]:
-            return data[a_start + k] < data[b_start + k]
-    return a_length < b_length
-
-
-@inlined
-def _prefix(data: Bytes, start: Int, length: Int) -> Int:
-    """The first eight bytes as a number that orders like them; bytes past the value are zero."""
-    if start + 8 <= len(data):
-        return byte_swap(load_u64(data, start) & FIRST_MASKS[np.uint64(min(length, 8))])
-    word = np.uint64(0)
-    for k in range(min(length, 8)):
-        word |= np.uint64(data[start + k]) << np.uint64(56 - 8 * k)
-    return word
-
-
-@kernel
-def min_max_indices_byte_arrays(
-    offsets: Array,
-    data: Bytes,
-    indices: Array,
-    value_starts: Int64s,
-    entries: Array,
-    num_entries: Int,
-    seen: Array,
-    prefixes: Array,
-    minima: Array,
-    maxima: Array,
-) -> None:
-    """Slots of the least and greatest value that each page refers to (-1: none).
-
-    ``seen`` int32 and ``prefixes`` uint64 are scratch of one an entry: most comparisons need no more than a prefix.
-    """
-    seen[:num_entries] = -1
-    least = np.int32(0)
-    greatest = np.int32(0)
-    for k in range(num_entries):
-        start = np.int64(offsets[entries[k]])
-        prefix = _prefix(data, start, np.int64(offsets[entries[k] + 1]) - start)
-        prefixes[k] = prefix
-        if prefix <= prefixes[least] and (prefix < prefixes[least] or _less(offsets, data, entries[k], entries[least])):
-            least = np.int32(k)
-        if prefix >= prefixes[greatest] and (
-            prefix > prefixes[greatest] or _less(offsets, data, entries[greatest], entries[k])
-        ):
-            greatest = np.int32(k)
-    for page in range(len(value_starts) - 1):
-        of_page = indices[value_starts[page] : value_starts[page + 1]]
-        minima[page] = -1
-        maxima[page] = -1
-        if len(of_page) == 0:
-            continue
-        if _has_both(of_page, least, greatest):
-            minima[page] = entries[least]
-            maxima[page] = entries[greatest]
-            continue
-        low = prefixes[np.uint64(of_page[0])]
-        high = low
-        for i in range(len(of_page)):
-            prefix = prefixes[np.uint64(of_page[i])]
-            low = prefix if prefix < low else low
-            high = prefix if prefix > high else high
-        for i in range(len(of_page)):
-            index = np.uint64(of_page[i])
-            prefix = prefixes[index]
-            if (low < prefix) & (prefix < high) or seen[index] == page:
-                continue
-            seen[index] = page
-            slot = entries[index]
-            if prefix == low and (minima[page] < 0 or _less(offsets, data, slot, minima[page])):
-                minima[page] = slot
-            if prefix == high and (maxima[page] < 0 or _less(offsets, data, maxima[page], slot)):
-                maxima[page] = slot

@@ -1,10 +1,56 @@
-"""What a sample tells about the values that it is taken from."""
+"""Samples of values that are spread over a column, and what they tell about it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Int, Int64s, kernel
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, prefetch
+from colwriter.kernels.dictionary import INVALID_OFFSETS, hash_word, hash_words, words_of
+
+
+@inlined
+def _sampled_slots(validity: Bytes, bit_offset: Int, start: Int, end: Int, slots: Int64s) -> Int:
+    """Pick ``len(slots)`` slots of ``[start, end)``, which has no fewer, and keep those with a value; returns how many.
+
+    Each has a stratum, where it is picked by hash: equal steps would meet the period of periodic data.
+    """
+    stratum = np.float64(end - start) / np.float64(len(slots))
+    met = np.uint64(0)
+    for k in range(len(slots)):
+        inside = np.float64(hash_word(np.uint64(k + 1)) >> np.uint64(32)) / np.float64(1 << 32)
+        slot = start + np.int64((np.float64(k) + inside) * stratum)
+        bit = bit_offset + slot
+        slots[met] = slot
+        met += np.uint64(1) if len(validity) == 0 else np.uint64((validity[bit >> 3] >> np.uint8(bit & 7)) & 1)
+    return np.int64(met)
+
+
+@kernel
+def sample_fixed(values: Array, validity: Bytes, bit_offset: Int, start: Int, end: Int, sample: Int64s) -> Int:
+    """The values of ``len(sample)`` slots spread over ``[start, end)``, which has no fewer; returns their number."""
+    met = _sampled_slots(validity, bit_offset, start, end, sample)
+    for k in range(met):
+        sample[k] = np.int64(values[sample[k]])
+    return met
+
+
+@kernel
+def hash_slots(
+    offsets: Array, data: Bytes, validity: Bytes, bit_offset: Int, start: Int, end: Int, hashes: Array
+) -> Int:
+    """As ``sample_fixed``, the hashes of byte arrays; or ``INVALID_OFFSETS``."""
+    size = np.uint64(len(data))
+    met = _sampled_slots(validity, bit_offset, start, end, hashes)
+    for k in range(met):
+        prefetch(data, np.int64(offsets[hashes[k]]))
+    for k in range(met):
+        first = np.int64(offsets[hashes[k]])
+        last = np.int64(offsets[hashes[k] + 1])
+        if np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
+            return np.int64(INVALID_OFFSETS)
+        one, two, three = words_of(data, first, last - first)
+        hashes[k] = np.int64(hash_words(one, two, three))
+    return met
 
 
 @kernel

@@ -1,0 +1,140 @@
+"""Bounds of pages of dictionary indices: the least and the greatest of the entries that each page refers to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, byte_swap, inlined, kernel, load_u64
+from colwriter.kernels.dictionary import FIRST_MASKS
+
+
+@inlined
+def _has_both(indices: Array, a: Int, b: Int) -> Int:
+    """Whether ``indices`` has both ``a`` and ``b``: they are looked for in blocks, without a branch in a block."""
+    found = np.int32(0)
+    for start in range(0, len(indices), 512):
+        block = indices[start : start + 512]
+        for i in range(len(block)):
+            found |= np.int32(block[i] == a) | (np.int32(block[i] == b) << np.int32(1))
+        if found == 3:
+            break
+    return found == 3
+
+
+@kernel
+def min_max_indices_fixed(
+    indices: Array,
+    value_starts: Int64s,
+    entries: Array,
+    num_entries: Int,
+    minima: Array,
+    maxima: Array,
+) -> None:
+    """Least and greatest entry that each page refers to.
+
+    Most pages of a dictionary of few entries refer to the least and the greatest of all, soon after they start.
+    """
+    least = np.int32(0)
+    greatest = np.int32(0)
+    for k in range(num_entries):
+        least = np.int32(k) if entries[k] < entries[least] else least
+        greatest = np.int32(k) if entries[k] > entries[greatest] else greatest
+    for page in range(len(value_starts) - 1):
+        of_page = indices[value_starts[page] : value_starts[page + 1]]
+        if len(of_page) == 0:
+            continue
+        if _has_both(of_page, least, greatest):
+            minima[page] = entries[least]
+            maxima[page] = entries[greatest]
+            continue
+        low = entries[np.uint64(of_page[0])]
+        high = low
+        for i in range(len(of_page)):
+            value = entries[np.uint64(of_page[i])]
+            low = value if value < low else low
+            high = value if value > high else high
+        minima[page] = low
+        maxima[page] = high
+
+
+@inlined
+def _less(offsets: Array, data: Bytes, a: Int, b: Int) -> Int:
+    """Whether the value of slot a sorts before that of slot b, as unsigned bytes."""
+    a_start = np.int64(offsets[a])
+    b_start = np.int64(offsets[b])
+    a_length = np.int64(offsets[a + 1]) - a_start
+    b_length = np.int64(offsets[b + 1]) - b_start
+    for k in range(min(a_length, b_length)):
+        if data[a_start + k] != data[b_start + k]:
+            return data[a_start + k] < data[b_start + k]
+    return a_length < b_length
+
+
+@inlined
+def _prefix(data: Bytes, start: Int, length: Int) -> Int:
+    """The first eight bytes as a number that orders like them; bytes past the value are zero."""
+    if start + 8 <= len(data):
+        return byte_swap(load_u64(data, start) & FIRST_MASKS[np.uint64(min(length, 8))])
+    word = np.uint64(0)
+    for k in range(min(length, 8)):
+        word |= np.uint64(data[start + k]) << np.uint64(56 - 8 * k)
+    return word
+
+
+@kernel
+def min_max_indices_byte_arrays(
+    offsets: Array,
+    data: Bytes,
+    indices: Array,
+    value_starts: Int64s,
+    entries: Array,
+    num_entries: Int,
+    seen: Array,
+    prefixes: Array,
+    minima: Array,
+    maxima: Array,
+) -> None:
+    """Slots of the least and greatest value that each page refers to (-1: none).
+
+    ``seen`` int32 and ``prefixes`` uint64 are scratch of one an entry: most comparisons need no more than a prefix.
+    """
+    seen[:num_entries] = -1
+    least = np.int32(0)
+    greatest = np.int32(0)
+    for k in range(num_entries):
+        start = np.int64(offsets[entries[k]])
+        prefix = _prefix(data, start, np.int64(offsets[entries[k] + 1]) - start)
+        prefixes[k] = prefix
+        if prefix <= prefixes[least] and (prefix < prefixes[least] or _less(offsets, data, entries[k], entries[least])):
+            least = np.int32(k)
+        if prefix >= prefixes[greatest] and (
+            prefix > prefixes[greatest] or _less(offsets, data, entries[greatest], entries[k])
+        ):
+            greatest = np.int32(k)
+    for page in range(len(value_starts) - 1):
+        of_page = indices[value_starts[page] : value_starts[page + 1]]
+        minima[page] = -1
+        maxima[page] = -1
+        if len(of_page) == 0:
+            continue
+        if _has_both(of_page, least, greatest):
+            minima[page] = entries[least]
+            maxima[page] = entries[greatest]
+            continue
+        low = prefixes[np.uint64(of_page[0])]
+        high = low
+        for i in range(len(of_page)):
+            prefix = prefixes[np.uint64(of_page[i])]
+            low = prefix if prefix < low else low
+            high = prefix if prefix > high else high
+        for i in range(len(of_page)):
+            index = np.uint64(of_page[i])
+            prefix = prefixes[index]
+            if (low < prefix) & (prefix < high) or seen[index] == page:
+                continue
+            seen[index] = page
+            slot = entries[index]
+            if prefix == low and (minima[page] < 0 or _less(offsets, data, slot, minima[page])):
+                minima[page] = slot
+            if prefix == high and (maxima[page] < 0 or _less(offsets, data, maxima[page], slot)):
+                maxima[page] = slot
