@@ -32,6 +32,7 @@ from colwriter import kernels
 from colwriter import metadata as md
 from colwriter.footer import IndexPlaces, encode_column_chunks
 from colwriter.framing import _header
+from colwriter.kernels.page_table import BODY, COLUMNS, END, HEADER, LEVEL, MAX_HEADER, STORED_END
 from colwriter.thrift import EncodedStructs, encode
 
 FOOTER, HEADERS, KEYS = KINDS = ("footer", "page headers", "key values")
@@ -213,20 +214,17 @@ def make_kernel(structs: list[md.PageHeader]) -> Write:
     count = len(structs)
     header = _header(1, False, md.Encoding.RLE_DICTIONARY)
     num_values = [h.data_page_header.num_values for h in structs]  # type: ignore[union-attr]
-    fences = np.zeros((4, count + 1), np.int64)
-    np.cumsum(num_values, out=fences[kernels.pagination.LEVELS, 1:])
-    bodies = kernels.compact.MAX_HEADER * np.arange(1, count + 1)
-    whole_ends = bodies + [h.uncompressed_page_size for h in structs]
-    ends = bodies + [h.compressed_page_size for h in structs]
+    table = np.zeros((count + 1, COLUMNS), np.int64)
+    np.cumsum(num_values, out=table[1:, LEVEL])
+    bodies = MAX_HEADER * np.arange(1, count + 1)
+    table[:-1, BODY] = bodies
+    table[:-1, END] = bodies + [h.uncompressed_page_size for h in structs]
+    table[:-1, STORED_END] = bodies + [h.compressed_page_size for h in structs]
     out = np.empty(bodies[-1], np.uint8)
-    starts, sizes = np.empty((2, count), np.int64)
-    none = np.empty(0, np.int64)
 
     def write() -> bytes:
-        kernels.compact.write_page_headers(
-            *(fences, none, none, bodies, whole_ends, ends, none, none, *header, out, starts, sizes)
-        )
-        return out[starts[0] : bodies[0]].tobytes()
+        kernels.compact.write_page_headers(*header, False, table, out)
+        return out[table[0, HEADER] : bodies[0]].tobytes()
 
     return write
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from benchmarks.common import RANDOM_SEED, ROUNDS, SIZE, Ratio, axis, chosen, paired_medians
 from colwriter.kernels import histogram
 from colwriter.kernels._jit import kernel
+from colwriter.pages import Pages
 
 PATTERNS = ("skewed", "random", "sorted")
 MAX_LEVELS = ("1", "2", "3", "8")
@@ -76,10 +77,11 @@ def make_counter(name: str, levels: Levels, max_level: int) -> Callable[[], NDAr
 
         return count
     num_partials = int(name)
+    table = Pages.of(starts, starts, starts, starts).table
     partials = np.zeros(num_partials * (max_level + 1), np.int64)
 
     def count_partially() -> NDArray[np.int64]:
-        histogram.count_levels(levels, starts, num_partials, partials, histograms)
+        histogram.count_levels(levels, table, num_partials, partials, histograms)
         return histograms
 
     return count_partially

@@ -161,8 +161,11 @@ def test_any_column(case: Case, options: dict[str, Any], choice: int) -> None:
     for some, other in zip(naive.read_file(encoded).row_groups, naive.read_file(as_plain).row_groups, strict=True):
         for chunk, plain in zip(some, other, strict=True):
             assert repr(chunk.leaf) == repr(plain.leaf)
-            # Pages are cut in the same places.
-            assert [len(page.leaf.values) for page in chunk.pages] == [len(page.leaf.values) for page in plain.pages]
+            # Pages are cut in the same places, but where RLE needs a few bytes more than bits do.
+            if "RLE" not in encodings.values():
+                assert [len(page.leaf.values) for page in chunk.pages] == [
+                    len(page.leaf.values) for page in plain.pages
+                ]
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])

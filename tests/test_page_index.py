@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from colwriter import thrift
 from colwriter.arena import Arena
 from colwriter.buffers import frozen
+from colwriter.kernels.page_table import GREATEST, HEADER, LEAST, STORED_END, VALUE, VALUE_BYTES
 from colwriter.leaf_types import LeafType, TypeOptions, leaf_type
 from colwriter.metadata import BoundaryOrder, ColumnIndex, OffsetIndex, PageLocation
 from colwriter.page_index import BoundLengths, PageBounds, byte_array_bounds, column_index, number_bounds, offset_index
@@ -27,25 +28,28 @@ NUMBERS = st.one_of(st.integers(0, 200), st.sampled_from([63, 64, 8191, 8192, 2*
 
 def pages(num_levels: list[int], num_values: list[int]) -> Pages:
     fences = [np.concatenate([[0], np.cumsum(counts)]).astype(np.int64) for counts in (num_levels, num_values)]
-    return Pages(np.array([fences[0], fences[0], fences[0], fences[1]]))
+    return Pages.of(fences[0], fences[0], fences[0], fences[1])
 
 
 def pages_of_rows(first_rows: list[int]) -> Pages:
-    rows = np.array([*first_rows, 2**62], np.int64)
-    return Pages(np.array([rows, rows, rows, rows]))
+    return Pages.of(*[[*first_rows, 2**62]] * 4)
+
+
+def bounds_of(table: Pages, minima: list[int], maxima: list[int], leaf: LeafType = LEAVES[np.int64]) -> PageBounds:
+    table.table[:-1, LEAST], table.table[:-1, GREATEST] = minima, maxima
+    return number_bounds(table, leaf)
 
 
 def byte_bounds(table: Pages, minima: list[bytes], maxima: list[bytes], leaf: LeafType = BYTES) -> PageBounds:
     """Bounds of the pages that have values, the others having none, in a buffer with something between them."""
-    sides = []
-    for values in (minima, maxima):
-        rest = iter(values)
-        sides.append([next(rest) if count else b"" for count in table.num_values])
-    flat = [value for side in sides for value in side]
+    sides = zip(minima, maxima, strict=True)
+    flat = [value for count in np.diff(table.fences(VALUE)) for value in (next(sides) if count else (b"", b""))]
     lengths = np.array([len(value) for value in flat], np.int64)
     starts = np.cumsum(lengths + 1) - lengths - 1
     data = frozen(np.frombuffer(b"".join(value + b"\xfe" for value in flat), np.uint8))
-    return byte_array_bounds(table, data, starts.reshape(2, -1), lengths.reshape(2, -1), leaf, LIMITS)
+    places = np.stack((starts, lengths), axis=1).reshape(-1, 4)
+    found = PageBounds(data, places, int(lengths.sum()), 0, None, None)
+    return byte_array_bounds(table, found, int(lengths.max(initial=0)), leaf, LIMITS)
 
 
 @settings(max_examples=100, deadline=None)
@@ -60,7 +64,9 @@ def test_offset_index(rows: list[tuple[int, int, int]], start: int, with_bytes: 
         value_bytes if with_bytes else None,
     )
     table = pages_of_rows(first_rows.tolist())
-    assert offset_index(start, sizes, table, value_bytes if with_bytes else None) == thrift.encode(expected)
+    table.table[:-1, [STORED_END, VALUE_BYTES]] = np.stack((sizes + 7, value_bytes), axis=1)
+    table.table[:-1, HEADER] = 7
+    assert offset_index(table, start, with_bytes) == thrift.encode(expected)
 
 
 def naive_order(minima: list, maxima: list) -> BoundaryOrder:
@@ -93,7 +99,7 @@ def test_column_index(rows: list, kind: str) -> None:
     table = pages(num_levels, num_values)
     bounds = byte_bounds(table, minima, maxima)
     histograms = Histograms(_with_chunk(repetition), _with_chunk(definition))
-    encoded = column_index(table, bounds, histograms, None, Arena())
+    encoded = column_index(table, bounds, histograms, False, Arena())
     stored = [truncate_min(v, False, 32).value for v in minima], [truncate_max(v, False, 32).value for v in maxima]
     order = naive_order(*stored)
     low, high = map(iter, stored)
@@ -107,7 +113,7 @@ def test_column_index(rows: list, kind: str) -> None:
         min_values=tuple(b"" if r[0] else next(low) for r in rows),
         max_values=tuple(b"" if r[0] else next(high) for r in rows),
         boundary_order=order,
-        null_counts=table.null_counts,
+        null_counts=np.array(num_levels) - num_values,
         repetition_level_histograms=repetition,
         definition_level_histograms=definition,
     )
@@ -130,14 +136,13 @@ def test_column_index(rows: list, kind: str) -> None:
 )
 def test_boundary_order(minima: list[int], maxima: list[int], order: BoundaryOrder) -> None:
     table = pages([1] * len(minima), [1] * len(minima))
-    assert number_bounds(table, np.array([minima, maxima], np.int64), LEAVES[np.int64]).order == order
+    assert bounds_of(table, minima, maxima).order == order
     texts = [[b"%03d" % (v + 100) for v in values] for values in (minima, maxima)]
     assert byte_bounds(table, *texts).order == order
     # Pages without values, wherever they are, say nothing.
     some = [0, *(1 for _ in minima), 0]
     spread = pages([1] * len(some), some)
-    numbers = np.array([[99, *minima, -99], [-99, *maxima, 99]], np.int64)
-    assert number_bounds(spread, numbers, LEAVES[np.int64]).order == order
+    assert bounds_of(spread, [99, *minima, -99], [-99, *maxima, 99]).order == order
     assert byte_bounds(spread, *texts).order == order
 
 
@@ -152,9 +157,9 @@ def test_order_of_byte_arrays(rows: list[tuple[bytes, bytes]]) -> None:
 
 def test_bounds_are_stored_little_endian() -> None:
     table = pages([1, 2, 1], [1, 0, 1])
-    bounds = number_bounds(table, np.array([[-1, 7, 2], [1, 7, 256]], np.int64), LEAVES[np.int32])
+    bounds = bounds_of(table, [-1, 7, 2], [1, 7, 256], LEAVES[np.int32])
     assert (bounds.least.value, bounds.greatest.value) == (b"\xff\xff\xff\xff", b"\0\x01\0\0")
-    encoded = column_index(table, bounds, Histograms(NO_HISTOGRAM, NO_HISTOGRAM), None, Arena())
+    encoded = column_index(table, bounds, Histograms(NO_HISTOGRAM, NO_HISTOGRAM), False, Arena())
     expected = ColumnIndex(
         (False, True, False),
         (b"\xff\xff\xff\xff", b"", b"\2\0\0\0"),

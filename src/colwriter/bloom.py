@@ -17,6 +17,7 @@ from colwriter.bloom_filter import BLOCK_BYTES, MAX_BYTES, BloomFilter
 from colwriter.buffers import EMPTY, frozen
 from colwriter.encodings.dictionary import Dictionary
 from colwriter.encodings.plain import invalid_offsets
+from colwriter.kernels.page_table import SLOT, VALUE
 from colwriter.leaf_types import Storage
 from colwriter.levels import LeafColumn
 from colwriter.options import BloomFilterOptions
@@ -32,7 +33,7 @@ def build(
 
     Raises ``InvalidDataError`` where offsets of byte arrays cannot be followed.
     """
-    most = sum(pages.total(3) for pages in others) + (dictionary.num_entries if dictionary else 0)
+    most = sum(pages.total(VALUE) for pages in others) + (dictionary.num_entries if dictionary else 0)
     # There are no more distinct values than that, whatever the option says.
     size = num_bytes(most if options.ndv is None else min(options.ndv, most), options.fpp)
     blocks = arena.take(size // 4, np.uint32)
@@ -109,4 +110,4 @@ def _insert_byte_arrays(
 
 def _slots(pages: Pages) -> tuple[int, int]:
     """First slot of the pages, and the end of the last."""
-    return int(pages.slots[0]), int(pages.slots[-1])
+    return pages.first(SLOT), pages.end(SLOT)

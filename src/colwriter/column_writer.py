@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from colwriter import bloom, kernels, thrift
+from colwriter import bloom, thrift
 from colwriter.arena import Arena
 from colwriter.bloom_filter import BloomFilter
 from colwriter.buffers import frozen
@@ -24,6 +24,7 @@ from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings.dictionary import Dictionary
 from colwriter.errors import InvalidOptionError
 from colwriter.framing import FramedPages, PageFormat, checksum, frame
+from colwriter.kernels.page_table import LEAD, LENGTH_PREFIX, LEVEL, NAN_COUNT, ROW, SLOT, VALUE, VALUE_BYTES
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.metadata import (
@@ -42,14 +43,12 @@ from colwriter.page_index import BoundLengths, column_index, offset_index, page_
 from colwriter.pages import (
     NO_HISTOGRAMS,
     EncodedLevels,
-    EncodedValues,
     PageLimits,
     Pages,
     count_levels,
     encode_levels,
     hybrid_overhead,
     paginate,
-    value_lead,
 )
 from colwriter.parallel import side_by_side
 from colwriter.schema import ColumnDescriptor
@@ -58,9 +57,9 @@ from colwriter.views import without_views
 
 __all__ = ["ENCODERS", "EncodedChunk", "check_encoding", "encode_column_chunk"]
 
-Int64s = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
 # The encoders of values, and the types that each is for (Encodings.md, "Supported Encodings").
-ENCODERS: dict[Encoding, tuple[Callable[..., EncodedValues], frozenset[Type]]] = {
+ENCODERS: dict[Encoding, tuple[Callable[..., Bytes], frozenset[Type]]] = {
     Encoding.PLAIN: (plain.encode, frozenset(Type)),
     Encoding.DELTA_BINARY_PACKED: (delta.encode_integers, frozenset({Type.INT32, Type.INT64})),
     Encoding.DELTA_LENGTH_BYTE_ARRAY: (delta.encode_lengths, frozenset({Type.BYTE_ARRAY})),
@@ -93,8 +92,6 @@ class EncodedChunk(NamedTuple):
     parts: list[Any]
     dictionary_page_size: int
     pages: Pages
-    page_sizes: Int64s
-    value_bytes: Int64s | None
     num_values: int
     uncompressed_size: int
     compressed_size: int
@@ -124,16 +121,17 @@ class EncodedChunk(NamedTuple):
     def offset_index(self, offset: int) -> bytes:
         """Encoded offset index of the chunk, written at ``offset`` of the file."""
         per_page = self.options.size_statistics_level is SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK
-        value_bytes = self.value_bytes if per_page else None
-        return offset_index(offset + self.dictionary_page_size, self.page_sizes, self.pages, value_bytes)
+        with_value_bytes = per_page and self.descriptor.leaf.storage is Storage.BYTE_ARRAYS
+        return offset_index(self.pages, offset + self.dictionary_page_size, with_value_bytes)
 
 
 class _Segment(NamedTuple):
-    """Neighbouring pages of one encoding, their levels and values encoded."""
+    """Neighbouring pages of one encoding, their levels and, in ``data``, their values encoded."""
 
     pages: Pages
-    levels: tuple[EncodedLevels, EncodedLevels]
-    values: EncodedValues
+    levels: EncodedLevels
+    encoding: Encoding
+    data: Bytes
 
 
 def check_encoding(descriptor: ColumnDescriptor, column: ColumnOptions) -> None:
@@ -160,7 +158,7 @@ def encode_column_chunk(
     writer = _ChunkWriter(leaf, options, column, arena, threads, first_row)
     dictionary, segments = writer.segments()
     framed = writer.frame(segments)
-    pages, extremes, value_bytes, nan_counts = _joined(segments)
+    pages = _joined(segments)
     parts, dictionary_page_size, uncompressed_size = writer.dictionary_page(dictionary)
     compressed_size = dictionary_page_size
     for part in framed:
@@ -170,40 +168,42 @@ def encode_column_chunk(
 
     bloom_filter = None
     if column.bloom_filter and leaf.descriptor.leaf.storage is not Storage.BITS:
-        others = [segment.pages for segment in segments if segment.values.encoding is not Encoding.RLE_DICTIONARY]
+        others = [segment.pages for segment in segments if segment.encoding is not Encoding.RLE_DICTIONARY]
         bloom_filter = bloom.build(leaf, dictionary, others, column.bloom_filter, arena)
     level = column.size_statistics_level
     histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
     statistics = index = None
     if column.write_statistics:
         order = leaf.descriptor.leaf.order
-        nan_count = None if nan_counts is None else int(nan_counts.sum())
+        nan_count = pages.sum(NAN_COUNT) if order is Order.FLOAT else None
         distinct_count = least = greatest = None
-        if distinct and dictionary is not None and segments[-1].values.encoding is Encoding.RLE_DICTIONARY:
+        if distinct and dictionary is not None and segments[-1].encoding is Encoding.RLE_DICTIONARY:
             distinct_count = dictionary_encoding.distinct_count(dictionary, nan_count)
         if order is not Order.UNDEFINED:
             limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
-            bounds = page_bounds(leaf.dictionary or leaf, pages, extremes, limits)
+            bounds = page_bounds(leaf.dictionary or leaf, pages, limits)
             least, greatest = bounds.least, bounds.greatest
             if column.write_page_index:
                 per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
-                index = column_index(pages, bounds, per_page, nan_counts, arena)
-        null_count = pages.total(1) - pages.total(3)
+                index = column_index(pages, bounds, per_page, order is Order.FLOAT, arena)
+        null_count = pages.total(LEVEL) - pages.total(VALUE)
         statistics = chunk_statistics(null_count, distinct_count, least, greatest, nan_count)
+    sizes = None
+    if level is not SizeStatisticsLevel.NONE:
+        of_byte_arrays = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
+        sizes = size_statistics(pages.sum(VALUE_BYTES) if of_byte_arrays else None, *histograms)
     return EncodedChunk(
         descriptor=leaf.descriptor,
         options=column,
         parts=parts,
         dictionary_page_size=dictionary_page_size,
         pages=pages,
-        page_sizes=framed[0].sizes if len(framed) == 1 else np.concatenate([part.sizes for part in framed]),
-        value_bytes=value_bytes,
         num_values=leaf.num_levels,
         uncompressed_size=uncompressed_size,
         compressed_size=compressed_size,
         encoding_stats=_encoding_stats(options, dictionary, segments),
         statistics=statistics,
-        size_statistics=None if level is SizeStatisticsLevel.NONE else size_statistics(value_bytes, *histograms),
+        size_statistics=sizes,
         column_index=index,
         bloom_filter=bloom_filter,
     )
@@ -252,13 +252,14 @@ class _ChunkWriter:
         if dictionary is None:  # what was taken to look for one
             self.arena.give_back(mark)
         done = segments[-1].pages if segments else None
-        if done is None or done.rows[-1] < leaf.num_rows:
+        if done is None or done.end(ROW) < leaf.num_rows:
             variable = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
             # Other encodings are taken to need what PLAIN does; but for headers and filled-up blocks, none needs more.
-            overhead = kernels.framing.LENGTH_PREFIX + hybrid_overhead(1) if self.column.encoding is Encoding.RLE else 0
+            overhead = LENGTH_PREFIX + hybrid_overhead(1) if self.column.encoding is Encoding.RLE else 0
             pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done, overhead=overhead)
             bits = plain.value_bits(leaf) + (8 * AVERAGE_LENGTH if variable else 0)
-            segments += self.encode(pages, self.parts(pages, bits), ENCODERS[self.column.encoding][0], leaf)
+            encoding = self.column.encoding
+            segments += self.encode(pages, self.parts(pages, bits), encoding, ENCODERS[encoding][0], leaf)
         return dictionary, segments
 
     def dictionary_segments(self, dictionary: Dictionary) -> list[_Segment]:
@@ -269,8 +270,10 @@ class _ChunkWriter:
         pages = paginate(leaf, self.limits, bits, False, None, dictionary.num_values, overhead)
         if len(pages) == 0:
             return []
-        segments = self.encode(pages, self.parts(pages, bits), dictionary_encoding.encode, leaf, dictionary)
-        encoded = [(segment.values, segment.pages) for segment in segments]
+        segments = self.encode(
+            pages, self.parts(pages, bits), Encoding.RLE_DICTIONARY, dictionary_encoding.encode, leaf, dictionary
+        )
+        encoded = [segment.pages for segment in segments]
         if leaf.dictionary is not None or dictionary_encoding.pays(leaf, dictionary, encoded):
             return segments
         return []
@@ -279,21 +282,21 @@ class _ChunkWriter:
         """Threads that the pages are shared among, whose values have ``bits`` bits each."""
         if self.threads == 1:
             return 1
-        size = pages.total(3) * bits // 8 + (0 if self.column.codec_name else SLOT_BYTES * pages.total(2))
+        size = pages.total(VALUE) * bits // 8 + (0 if self.column.codec_name else SLOT_BYTES * pages.total(SLOT))
         if size < SHARED_BYTES.get(self.column.codec_name, SHARED_BYTES_OTHERWISE):
             return 1
         return max(min(self.threads, len(pages) // PAGES_PER_THREAD), 1)
 
     def encode(
-        self, pages: Pages, parts: int, encode_values: Callable[..., EncodedValues], *source: Any
+        self, pages: Pages, parts: int, encoding: Encoding, encode_values: Callable[..., Bytes], *source: Any
     ) -> list[_Segment]:
         """Levels and values of the pages in so many parts, each a segment of its own, that threads encode."""
 
         def encode(some: Pages) -> _Segment:
             levels = encode_levels(self.leaf, some, self.arena)
-            lead = value_lead(levels, some)
-            values = encode_values(*source, some, lead, self.column.write_statistics, self.arena)
-            return _Segment(some, levels, values)
+            room = levels.size + LEAD * len(some)
+            data = encode_values(*source, some, room, self.column.write_statistics, self.arena)
+            return _Segment(some, levels, encoding, data)
 
         return [encode(pages)] if parts == 1 else side_by_side(encode, pages.split(parts), self.threads)
 
@@ -302,7 +305,7 @@ class _ChunkWriter:
         path, form = self.leaf.descriptor.dotted_path, self.format
 
         def framed(segment: _Segment) -> FramedPages:
-            return frame(path, segment.pages, segment.levels, segment.values, form)
+            return frame(path, *segment, form)
 
         return side_by_side(framed, segments, self.threads if form.codec or form.checksums else 1)
 
@@ -331,7 +334,7 @@ def _encoding_stats(
     """How many pages there are of each type and encoding, in the order of the pages."""
     counts: dict[Encoding, int] = {}
     for segment in segments:
-        counts[segment.values.encoding] = counts.get(segment.values.encoding, 0) + len(segment.pages)
+        counts[segment.encoding] = counts.get(segment.encoding, 0) + len(segment.pages)
     return _page_encoding_stats(options.data_page_version, dictionary is not None, tuple(counts.items()))
 
 
@@ -351,16 +354,9 @@ def _encodings(stats: tuple[PageEncodingStats, ...]) -> tuple[Encoding, ...]:
     return tuple(sorted({each.encoding for each in stats} | {Encoding.RLE}))
 
 
-def _joined(segments: list[_Segment]) -> tuple[Pages, Int64s, Int64s | None, Int64s | None]:
-    """The page table of all segments: pages, extremes, value bytes and counts of NaN (see ``EncodedValues``)."""
-    pages, _, values = segments[0]
+def _joined(segments: list[_Segment]) -> Pages:
+    """The page table of all segments, of which each starts where the one before ends."""
     if len(segments) == 1:
-        return pages, values.extremes, values.value_bytes, values.nan_counts
-    # Each starts where the one before ends.
-    fences = np.concatenate([segment.pages.fences[:, k > 0 :] for k, segment in enumerate(segments)], axis=1)
-
-    def column(name: str) -> Any:
-        arrays = [getattr(segment.values, name) for segment in segments]
-        return None if arrays[0] is None else np.concatenate(arrays, axis=-1)
-
-    return Pages(fences), column("extremes"), column("value_bytes"), column("nan_counts")
+        return segments[0].pages
+    tables = [segment.pages.table[:-1] for segment in segments]
+    return Pages(np.concatenate([*tables, segments[-1].pages.table[-1:]]))

@@ -21,11 +21,12 @@ from colwriter.column_writer import ENCODERS
 from colwriter.compression import Compression, make_compression
 from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings.plain import value_bits
+from colwriter.kernels.page_table import END, LEAD, START
 from colwriter.leaf_types import LeafType, Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.metadata import CompressionCodec, Encoding, Type
 from colwriter.options import UNLIMITED, ColumnOptions, EncodingGoal, WriterOptions
-from colwriter.pages import Lead, bit_width
+from colwriter.pages import Pages, bit_width
 from colwriter.sampling import Sample, count_values, estimate_distinct, take_sample
 
 __all__ = ["Candidate", "Choice", "Choices", "choose"]
@@ -236,21 +237,19 @@ class _Costs(NamedTuple):
         if encoding is Encoding.PLAIN and self.codec is None:
             raw = stored = self.plain_bytes * self.sample.num_values
         else:
-            lead = Lead(np.zeros(len(pages), np.int64), 0)
-            values = ENCODERS[encoding][0](self.sample.leaf, pages, lead, False, self.arena)
-            raw, stored = self.stored(values.data, values.starts, values.ends)
+            data = ENCODERS[encoding][0](self.sample.leaf, pages, len(pages) * LEAD, False, self.arena)
+            raw, stored = self.stored(data, pages)
         scale = self.num_values / self.sample.num_values
         ratio = stored / max(raw, 1)
         return _Estimate(self.candidate(encoding, raw * scale, stored * scale, ratio), raw * scale, ratio)
 
-    def stored(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> tuple[float, float]:
-        """The bytes of pages, and those that they take in the file, compressed together: real pages are larger."""
+    def stored(self, data: NDArray[np.uint8], pages: Pages) -> tuple[float, float]:
+        """The bytes of values, and those that they take in the file, compressed together: real pages are larger."""
         if self.codec is None:
-            raw = int(np.add.reduce(ends) - np.add.reduce(starts))
+            raw = pages.sum(END) - pages.sum(START)
             return raw, raw
-        body = np.concatenate([data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
+        ranges = pages.table[:-1, START : END + 1].tolist()
+        body = np.concatenate([data[start:end] for start, end in ranges])
         return len(body), len(self.codec.compress(body))
 
     def candidate(self, encoding: Encoding, raw: float, stored: float, ratio: float, extra: float = 0.0) -> Candidate:
@@ -315,12 +314,11 @@ class _Costs(NamedTuple):
         pages = self.sample.pages
         padded = np.zeros(len(indices) + kernels.rle.INDEX_PADDING, np.int32)
         padded[: len(indices)] = indices
-        starts, ends, lead = np.zeros((3, len(pages)), np.int64)
         # Each page has a byte more, which says how many bits there are.
-        size = kernels.rle.hybrid_bound(len(indices), len(pages), bits) + len(pages) + kernels.plain.OUT_PADDING
-        out = self.arena.take(size)
-        kernels.rle.encode_indices(padded, pages.values, bits, lead, 1, out, starts, ends)
-        return self.stored(out, starts, ends)
+        size = kernels.rle.hybrid_bound(len(indices), len(pages), bits) + len(pages) * (1 + LEAD)
+        out = self.arena.take(size + kernels.plain.OUT_PADDING)
+        kernels.rle.encode_indices(padded, bits, pages.table, out)
+        return self.stored(out, pages)
 
 
 def _spread_indices(indices: NDArray[np.int32], count: int, entries: int) -> NDArray[np.int32]:

@@ -19,7 +19,7 @@ from colwriter.errors import InvalidDataError, InvalidOptionError
 from colwriter.explanation import Explanation, explain_column
 from colwriter.file_plan import metadata_text, plan_file
 from colwriter.footer import IndexPlaces, encode_column_chunks
-from colwriter.framing import Pieces
+from colwriter.framing import PageBytes
 from colwriter.inputs import as_reader
 from colwriter.keywords import read_options
 from colwriter.metadata import (
@@ -382,8 +382,8 @@ def _write_row_group(sink: Sink, columns: Iterable[list[EncodedChunk]], num_rows
 def _write_chunk(sink: Sink, chunk: EncodedChunk) -> _WrittenChunk:
     offset = sink.position
     for part in chunk.parts:
-        if isinstance(part, Pieces):
-            sink.write_pieces(part)
+        if isinstance(part, PageBytes):
+            sink.write_pages(part)
         else:
             sink.write(part)
     offset_index = chunk.offset_index(offset) if chunk.options.write_page_index else None

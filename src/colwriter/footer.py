@@ -70,5 +70,5 @@ def encode_column_chunks(metadata: list[bytes], places: IndexPlaces) -> EncodedS
         )
         starts[2 * of_kind + 1] = first
     out = np.empty(int((pieces[1] - pieces[0]).sum()), np.uint8)
-    kernels.framing.gather(spread, starts, ends, out, 0)
+    kernels.framing.gather(spread, starts, ends, out)
     return EncodedStructs(count, out.data)

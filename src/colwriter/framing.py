@@ -14,10 +14,22 @@ from numpy.typing import NDArray
 from colwriter import kernels
 from colwriter.compression import Compression
 from colwriter.errors import InvalidDataError
+from colwriter.kernels.page_table import (
+    BODY,
+    CRC,
+    DEFINITION_BYTES,
+    END,
+    HEADER,
+    IS_COMPRESSED,
+    MAX_HEADER,
+    REPETITION_BYTES,
+    START,
+    STORED_END,
+)
 from colwriter.metadata import Encoding, PageType
-from colwriter.pages import NO_NUMBERS, EncodedLevels, EncodedValues, Pages
+from colwriter.pages import EncodedLevels, Pages
 
-__all__ = ["FramedPages", "PageFormat", "Pieces", "checksum", "frame"]
+__all__ = ["FramedPages", "PageBytes", "PageFormat", "checksum", "frame"]
 
 Int64s = NDArray[np.int64]
 # Page sizes are int32 in the page header.
@@ -33,117 +45,101 @@ class PageFormat(NamedTuple):
     checksums: bool
 
 
-class Pieces(NamedTuple):
-    """Pieces ``data[starts[i]:ends[i]]`` of a buffer, ``size`` bytes of it, that follow one another in the file."""
+class PageBytes(NamedTuple):
+    """Pages as they are stored, in ``data``, from the header of each to the end of its body: ``size`` bytes of it."""
 
     data: NDArray[np.uint8]
-    starts: Int64s
-    ends: Int64s
+    pages: Pages
     size: int
 
 
 class FramedPages(NamedTuple):
-    """Pages as they stand in the file: ``parts`` (bytes or ``Pieces``) follow one another; page i takes ``sizes[i]``.
+    """Pages as they stand in the file: ``parts`` (bytes or ``PageBytes``) follow one another.
 
-    ``sizes`` hold the header; ``uncompressed_size`` and ``compressed_size`` are those of all pages, headers too.
+    ``uncompressed_size`` and ``compressed_size`` are the bytes of all pages, with their headers.
     """
 
     parts: list[Any]
-    sizes: Int64s
     uncompressed_size: int
     compressed_size: int
 
 
 def frame(
-    path: str, pages: Pages, levels: tuple[EncodedLevels, EncodedLevels], values: EncodedValues, form: PageFormat
+    path: str,
+    pages: Pages,
+    levels: EncodedLevels,
+    encoding: Encoding,
+    data: NDArray[np.uint8],
+    form: PageFormat,
 ) -> FramedPages:
-    """Put levels before values, compress, and put headers before bodies.
+    """Put levels before values, which are in ``data``, compress, and put headers before bodies.
 
     Data page V1 compresses levels and values together. V2 compresses the values alone, and only where that makes them
     smaller (parquet.thrift, ``DataPageHeaderV2.is_compressed``). Raises ``InvalidDataError`` for a page, that is a row,
     of more than 2 GiB in column ``path``.
     """
-    repetition, definition = levels
-    table = np.empty((3, len(pages)), np.int64)
-    bodies, starts, sizes = table[0], table[1], table[2]
-    kernels.framing.place_levels(
-        repetition.data,
-        repetition.starts,
-        definition.data,
-        definition.starts,
-        values.starts,
-        form.version == 1,
-        values.data,
-        bodies,
-    )
-    compressed = Compressed(values.ends, NO_NUMBERS, NONE_LARGER)
+    first_version = form.version == 1
+    kernels.framing.place_levels(levels.repetition, levels.definition, first_version, pages.table, data)
+    larger = NONE_LARGER
     if form.codec is not None:
-        contents = bodies if form.version == 1 else values.starts
-        compressed = _compress(values, bodies, contents, form.version, form.codec)
-    if len(values.data) > MAX_PAGE_BYTES:
-        _check_size(path, values.ends - bodies, compressed.ends - bodies)
+        larger = _compress(pages, data, BODY if first_version else START, form)
+    if len(data) > MAX_PAGE_BYTES:
+        _check_size(path, pages)
+    if form.checksums:
+        pages.table[:-1, CRC] = [checksum(larger.get(k, body)) for k, body in enumerate(_slices(data, pages, BODY))]
+    flagged = not first_version and form.codec is not None
     uncompressed_size, compressed_size = kernels.compact.write_page_headers(
-        pages.fences,
-        repetition.starts,
-        definition.starts,
-        bodies,
-        values.ends,
-        compressed.ends,
-        compressed.is_compressed,
-        _checksums(values.data.data, bodies, compressed) if form.checksums else NO_NUMBERS,
-        *_header(form.version, form.checksums, values.encoding),
-        values.data,
-        starts,
-        sizes,
+        *_header(form.version, form.checksums, encoding), flagged, pages.table, data
     )
-    parts: list[Any] = [Pieces(values.data, starts, compressed.ends, compressed_size)]
-    if compressed.larger:
-        memory, parts = values.data.data, []
-        for page, (head, body) in enumerate(
-            zip(_slices(memory, starts, bodies), _slices(memory, bodies, compressed.ends), strict=True)
-        ):
-            parts += head, compressed.larger.get(page, body)
-    return FramedPages(parts, sizes, uncompressed_size, compressed_size)
+    parts: list[Any] = [PageBytes(data, pages, compressed_size)]
+    if larger:
+        parts = []
+        for page, whole in enumerate(_slices(data, pages, HEADER)):
+            parts.append(whole)
+            if page in larger:
+                header, body = pages.table[page, [HEADER, BODY]].tolist()
+                parts[-1:] = whole[: body - header], larger[page]
+    return FramedPages(parts, uncompressed_size, compressed_size)
 
 
-def _check_size(path: str, *sizes: Int64s) -> None:
-    largest = max(int(size.max(initial=0)) for size in sizes)
+def _check_size(path: str, pages: Pages) -> None:
+    ends = np.maximum(pages.column(END), pages.column(STORED_END))
+    largest = int((ends - pages.column(BODY)).max(initial=0))
     if largest > MAX_PAGE_BYTES:
         raise InvalidDataError(f"{path}: a page holds at most {MAX_PAGE_BYTES} bytes, found a row of {largest}")
 
 
-class Compressed(NamedTuple):
-    """Where pages end as they are stored, which of V2 are compressed (1 or 0 each), and bodies that lie elsewhere."""
+def _compress(pages: Pages, data: NDArray[np.uint8], content: int, form: PageFormat) -> Mapping[int, Any]:
+    """Compress each page from column ``content`` of the page table on, and put the result there.
 
-    ends: Int64s
-    is_compressed: Int64s
-    larger: Mapping[int, Any]
-
-
-def _compress(values: EncodedValues, bodies: Int64s, contents: Int64s, version: int, codec: Compression) -> Compressed:
-    """Compress each page from ``contents`` on, and put the result where the content was: memory stays one buffer.
-
-    A body that does not fit before the header of the next page, for it got larger, is kept in ``larger``. A page of V2
+    A body that does not fit before the header of the next page, for it got larger, is returned, by page. A page of V2
     is left as it is if it would not get smaller.
     """
-    starts, old_ends, first_bytes = contents.tolist(), values.ends.tolist(), bodies.tolist()
-    rooms = [body - kernels.compact.MAX_HEADER for body in first_bytes[1:]] + [len(values.data)]
+    assert form.codec is not None
+    table = pages.table
+    compress = form.codec.compress
+    first_bytes = table[:-1, BODY].tolist()
+    rooms = [body - MAX_HEADER for body in first_bytes[1:]] + [len(data)]
+    places = zip(first_bytes, table[:-1, content].tolist(), table[:-1, END].tolist(), rooms, strict=True)
     ends, is_compressed = [], []
     larger: dict[int, Any] = {}
-    memory = values.data.data
-    for page, (start, end, room) in enumerate(zip(starts, old_ends, rooms, strict=True)):
-        result = codec.compress(memory[start:end])
+    memory = data.data
+    for page, (body, start, end, room) in enumerate(places):
+        result = compress(memory[start:end])
         smaller = len(result) < end - start
-        is_compressed.append(int(smaller or version == 1))
-        if version == 2 and not smaller:
+        is_compressed.append(smaller)
+        if form.version == 2 and not smaller:
             ends.append(end)
             continue
         ends.append(start + len(result))
         if ends[-1] <= room:
             memory[start : ends[-1]] = result
         else:
-            larger[page] = bytes(memory[first_bytes[page] : start]) + bytes(result)
-    return Compressed(np.array(ends, np.int64), np.array(is_compressed if version == 2 else [], np.int64), larger)
+            larger[page] = bytes(memory[body:start]) + bytes(result)
+    table[:-1, STORED_END] = ends
+    if form.version == 2:
+        table[:-1, IS_COMPRESSED] = is_compressed
+    return larger
 
 
 class _Header(NamedTuple):
@@ -174,7 +170,7 @@ def _header(version: int, checksums: bool, encoding: Encoding) -> _Header:
     struct = bytes((((5 if version == 1 else 8) - (4 if checksums else 3)) << 4 | 12,))
     fields = [(compact.UNCOMPRESSED_SIZE, page_type + field), (compact.COMPRESSED_SIZE, field)]
     if checksums:
-        fields.append((compact.CRC, field))
+        fields.append((CRC, field))
     fields.append((compact.NUM_VALUES, struct + field))
     if version == 1:
         suffix = integer(encoding) + 2 * integer(Encoding.RLE) + bytes(2)
@@ -182,8 +178,8 @@ def _header(version: int, checksums: bool, encoding: Encoding) -> _Header:
         fields += [
             (compact.NUM_NULLS, field),
             (compact.NUM_ROWS, field),
-            (compact.DEFINITION_SIZE, integer(encoding) + field),
-            (compact.REPETITION_SIZE, field),
+            (DEFINITION_BYTES, integer(encoding) + field),
+            (REPETITION_BYTES, field),
         ]
         suffix = bytes((compact.FALSE, 0, 0))
     numbers, prefixes = zip(*fields, strict=True)
@@ -192,14 +188,11 @@ def _header(version: int, checksums: bool, encoding: Encoding) -> _Header:
     return _Header(np.array(numbers, np.int64), np.frombuffer(b"".join(pieces), np.uint8), starts)
 
 
-def _checksums(memory: memoryview, bodies: Int64s, compressed: Compressed) -> Int64s:
-    """CRCs of the bodies as they are stored."""
-    stored = enumerate(_slices(memory, bodies, compressed.ends))
-    return np.array([checksum(compressed.larger.get(page, body)) for page, body in stored], np.int64)
-
-
-def _slices(memory: memoryview, starts: Int64s, ends: Int64s) -> list[Any]:
-    return [memory[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+def _slices(data: NDArray[np.uint8], pages: Pages, column: int) -> list[Any]:
+    """The bytes of each page as it is stored, from a column of the page table on."""
+    memory = data.data
+    starts, ends = pages.column(column).tolist(), pages.column(STORED_END).tolist()
+    return [memory[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def checksum(data: Any) -> int:

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from colwriter import kernels
 from colwriter.buffers import EMPTY, frozen
+from colwriter.kernels.page_table import COLUMNS, GREATEST, LEAST
 from colwriter.leaf_types import LeafType, Order
 from colwriter.metadata import Type
+from colwriter.pages import Pages
 
 __all__ = ["find_float_extremes", "find_nan_extremes", "integer_keys", "stored_bounds"]
 
@@ -41,66 +43,50 @@ def integer_keys(values: NDArray[Any], order: Order) -> NDArray[Any]:
     return values.view(np.uint32).astype(np.int64)
 
 
-def find_extremes(values: NDArray[Any], starts: Int64s, ends: Int64s, order: Order, extremes: Int64s) -> Int64s | None:
-    """Fill in the least and the greatest key of each page, whose numbers lie side by side from its start to its end.
+def find_extremes(values: NDArray[Any], ranges: Int64s, order: Order, pages: Pages) -> None:
+    """Fill in the least and the greatest key of each page, whose numbers lie side by side, and how many are NaN.
 
-    ``values`` int16, int32 or int64 bits; ``extremes`` int64[2, pages]. Returns the counts of NaN, int64[pages], of
-    floating-point numbers, and None of others.
+    ``values`` int16, int32 or int64 bits; ``ranges`` int64[pages, 2]: where those of a page start and end.
     """
     if order is Order.FLOAT:
-        nan_counts = np.empty(len(starts), np.int64)
-        find_float_extremes(values, EMPTY, 0, starts, ends, extremes, nan_counts)
-        return nan_counts
+        find_float_extremes(values, EMPTY, 0, ranges, pages)
+        return
     if order is Order.UNSIGNED:
         values = frozen(values.view(f"u{values.itemsize}"))
-    kernels.plain.min_max_fixed(values, starts, ends, extremes)
+    kernels.plain.min_max_fixed(values, ranges, pages.table)
     if values.dtype == np.uint64:
-        extremes ^= _HIGHEST_BIT
-    return None
+        pages.table[:-1, LEAST : GREATEST + 1] ^= _HIGHEST_BIT
 
 
 def find_float_extremes(
-    bits: NDArray[Any],
-    validity: NDArray[np.uint8],
-    bit_offset: int,
-    starts: Int64s,
-    ends: Int64s,
-    extremes: Int64s,
-    nan_counts: Int64s,
+    bits: NDArray[Any], validity: NDArray[np.uint8], bit_offset: int, ranges: Int64s, pages: Pages
 ) -> None:
     """Fill in the least and the greatest key of each page, and its number of NaN, which have no key.
 
-    A page is the valid slots from its start to its end. One that holds nothing but NaN has a least key above the
-    greatest.
+    A page is the valid slots from its start to its end, ``ranges`` int64[pages, 2]. One that holds nothing but NaN has
+    a least key above the greatest.
     """
     infinity = _INFINITY[bits.itemsize]
-    kernels.fixed_bytes.min_max_floats(
-        bits, validity, bit_offset, starts, ends, infinity, extremes[0], extremes[1], nan_counts
-    )
+    kernels.fixed_bytes.min_max_floats(bits, validity, bit_offset, ranges, infinity, pages.table)
 
 
-def find_nan_extremes(
-    bits: NDArray[Any], validity: NDArray[np.uint8], bit_offset: int, starts: Int64s, ends: Int64s
-) -> Int64s:
-    """The least and the greatest key of pages that hold NaN alone, as int64[2, pages]; else as ``find_float_extremes``.
+def find_nan_extremes(bits: NDArray[Any], validity: NDArray[np.uint8], bit_offset: int, ranges: Int64s) -> Int64s:
+    """The least and the greatest key of pages that hold NaN alone, as int64[pages, 2]; else as ``find_float_extremes``.
 
     In the total order of IEEE 754 they have keys as all numbers have.
     """
-    extremes = np.empty((2, len(starts)), np.int64)
+    table = np.empty((len(ranges), COLUMNS), np.int64)
     largest = (1 << (8 * bits.itemsize - 1)) - 1
-    unused = np.empty(len(starts), np.int64)
-    kernels.fixed_bytes.min_max_floats(
-        bits, validity, bit_offset, starts, ends, largest, extremes[0], extremes[1], unused
-    )
-    return extremes
+    kernels.fixed_bytes.min_max_floats(bits, validity, bit_offset, ranges, largest, table)
+    return table[:, LEAST : GREATEST + 1]
 
 
 def stored_bounds(extremes: Int64s, leaf: LeafType) -> NDArray[Any]:
-    """Bounds int64[2, pages], minima and maxima as keys, in the form in which they are stored."""
+    """Bounds int64[pages, 2], minima and maxima as keys, in the form in which they are stored."""
     dtype = _STORED[leaf.physical_type]
     if leaf.order is Order.UNSIGNED and dtype.itemsize == 8:
         extremes = extremes ^ _HIGHEST_BIT
     if leaf.order is Order.FLOAT:
         magnitude = (1 << (8 * dtype.itemsize - 1)) - 1
         extremes = extremes ^ ((extremes >> 63) & magnitude)
-    return extremes if dtype == extremes.dtype else extremes.astype(dtype)
+    return extremes.astype(dtype, order="C")

@@ -1,8 +1,8 @@
-"""The page table: pages are rows of arrays, and a stage fills some columns for all pages of a column chunk at once.
+"""Pages are rows of a table of numbers, and a stage fills some columns of it for all pages of a column chunk at once.
 
-A stage is one function. It takes what the stage before made, and changes nothing that it was given:
-``paginate`` → ``Pages``, ``count_levels`` → ``Histograms``, ``encode_levels`` → ``EncodedLevels``, a values encoder of
-``colwriter.encodings`` → ``EncodedValues``, ``colwriter.framing.frame`` → ``FramedPages``.
+A stage is one function: ``paginate`` makes the table (``Pages``), ``encode_levels``, an encoder of
+``colwriter.encodings`` and ``colwriter.framing.frame`` fill in the columns that ``kernels.page_table`` names, and
+``count_levels`` makes histograms. No stage changes what one before it filled in.
 """
 
 from __future__ import annotations
@@ -13,17 +13,25 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.buffers import frozen
+from colwriter.kernels.page_table import (
+    COLUMNS,
+    DEFINITION_BYTES,
+    LENGTH_PREFIX,
+    LEVEL,
+    REPETITION_BYTES,
+    ROW,
+    SLOT,
+    VALUE,
+)
 from colwriter.levels import EMPTY, LeafColumn, Levels, Nulls
-from colwriter.metadata import Encoding
 
 __all__ = [
     "EncodedLevels",
-    "EncodedValues",
     "Histograms",
     "Pages",
     "bit_width",
@@ -34,7 +42,6 @@ __all__ = [
 ]
 
 Int64s = NDArray[np.int64]
-NO_NUMBERS: Int64s = np.empty(0, np.int64)
 # To count levels takes as long as this many steps, and one more for so many levels; see docs/performance.md.
 COUNTING_STEPS = 8
 LEVELS_A_STEP = 512
@@ -45,76 +52,56 @@ def bit_width(level: int) -> int:
     return level.bit_length()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pages:
-    """Where pages start: ``fences`` int64[4, pages + 1], the first row, level, slot and value of each, and the end.
+    """Pages that follow one another: ``table`` int64[pages + 1, COLUMNS], a page table (``kernels.page_table``).
 
-    ``num_*`` int64[pages]: how many of each a page has. Its levels are what the format calls num_values; its values are
-    those that are not null. ``null_counts``: the levels that stand for no value (parquet-format #476: null and empty
-    lists count).
+    A page's levels are what the format calls num_values; its values are those that are not null.
     """
 
-    fences: Int64s
+    table: Int64s
 
-    @property
-    def rows(self) -> Int64s:
-        """First row of each page, and the end of the last."""
-        return self._row(0)
-
-    @property
-    def levels(self) -> Int64s:
-        """First level of each page, and the end of the last."""
-        return self._row(1)
-
-    @property
-    def slots(self) -> Int64s:
-        """First slot of each page, and the end of the last."""
-        return self._row(2)
-
-    @property
-    def values(self) -> Int64s:
-        """First value of each page, and the end of the last."""
-        return self._row(3)
-
-    @property
-    def num_rows(self) -> Int64s:
-        """Rows of each page."""
-        return self._counts(0)
-
-    @property
-    def num_levels(self) -> Int64s:
-        """Levels of each page."""
-        return self._counts(1)
-
-    @property
-    def num_slots(self) -> Int64s:
-        """Slots of each page."""
-        return self._counts(2)
-
-    @property
-    def num_values(self) -> Int64s:
-        """Values of each page."""
-        return self._counts(3)
-
-    @property
-    def null_counts(self) -> Int64s:
-        """Levels without a value of each page."""
-        return self.num_levels - self.num_values
-
-    def _row(self, row: int) -> Int64s:
-        fences: Int64s = self.fences[row]
-        return fences
-
-    def _counts(self, row: int) -> Int64s:
-        counts: Int64s = self.fences[row, 1:] - self.fences[row, :-1]
-        return counts
+    @classmethod
+    def of(cls, rows: ArrayLike, levels: ArrayLike, slots: ArrayLike, values: ArrayLike) -> Pages:
+        """Pages with these fences: the first row, level, slot and value of each, and the ends of the last."""
+        fences = np.array((rows, levels, slots, values), np.int64)
+        table = np.zeros((fences.shape[1], COLUMNS), np.int64)
+        table[:, [ROW, LEVEL, SLOT, VALUE]] = fences.T
+        return cls(table)
 
     def __len__(self) -> int:
-        return int(self.fences.shape[1]) - 1
+        return len(self.table) - 1
 
-    def total(self, row: int) -> int:
-        """Rows (0), levels (1), slots (2) or values (3) of all pages."""
-        return int(self.fences[row, -1] - self.fences[row, 0])
+    def fences(self, column: int) -> Int64s:
+        """int64[pages + 1]: the first row, level, slot or value of each page, and the end of the last."""
+        fences: Int64s = self.table[:, column]
+        return fences
+
+    def column(self, column: int) -> Int64s:
+        """int64[pages]: any other column of the page table."""
+        values: Int64s = self.table[:-1, column]
+        return values
+
+    def ranges(self, column: int) -> Int64s:
+        """int64[pages, 2]: the fences of each page."""
+        fences = self.table[:, column]
+        return np.stack((fences[:-1], fences[1:]), axis=1)
+
+    def first(self, column: int) -> int:
+        """The first row, level, slot or value."""
+        return int(self.table.item(0, column))
+
+    def end(self, column: int) -> int:
+        """The end of the rows, levels, slots or values."""
+        return int(self.table.item(-1, column))
+
+    def total(self, column: int) -> int:
+        """Rows, levels, slots or values of all pages."""
+        return self.end(column) - self.first(column)
+
+    def sum(self, column: int) -> int:
+        """Sum of a column over the pages."""
+        return int(np.add.reduce(self.table[:-1, column]))
 
     def split(self, parts: int) -> list[Pages]:
         """The pages in up to ``parts`` runs of about as many each; the first has an eighth more than the others.
@@ -123,7 +110,7 @@ class Pages:
         """
         ends = [0, *range(17, 17 + 15 * parts, 15)]
         cuts = [len(self) * end // ends[-1] for end in ends]
-        return [Pages(self.fences[:, a : b + 1]) for a, b in pairwise(cuts) if b > a]
+        return [Pages(self.table[a : b + 1]) for a, b in pairwise(cuts) if b > a]
 
 
 NO_BOUNDARIES: Int64s = frozen(np.empty(0, np.int64))
@@ -160,10 +147,10 @@ def paginate(
     page_bits = max(8 * (limits.max_bytes - overhead), 1)
     capacity = _page_capacity(leaf, limits, page_bits, level_bits, value_bits, variable)
     while True:
-        fences = np.zeros((4, capacity), np.int64)
+        table = np.zeros((capacity, COLUMNS), np.int64)
         if after is not None:
-            fences[:, 0] = after.fences[:, -1]
-        pages = kernels.pagination.paginate(
+            table[0] = after.table[-1]
+        count = kernels.pagination.paginate(
             leaf.row_levels,
             leaf.row_slots,
             leaf.validity,
@@ -177,10 +164,10 @@ def paginate(
             limits.boundaries,
             stop_value,
             leaf.num_rows,
-            fences,
+            table,
         )
-        if pages >= 0:
-            return Pages(np.ascontiguousarray(fences[:, : pages + 1]))
+        if count >= 0:
+            return Pages(table[: count + 1])
         capacity *= 4
 
 
@@ -188,7 +175,7 @@ def paginate(
 def _level_sizes(*largest: int) -> tuple[int, int]:
     """Bits of the levels of one entry, and bytes that those of a page take beside them."""
     widths = [bit_width(level) for level in largest if level]
-    return sum(widths), sum(kernels.framing.LENGTH_PREFIX + hybrid_overhead(width) for width in widths)
+    return sum(widths), sum(LENGTH_PREFIX + hybrid_overhead(width) for width in widths)
 
 
 def hybrid_overhead(width: int) -> int:
@@ -240,111 +227,70 @@ def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
                 _count(leaf.repetition_levels, pages, repetition, arena)
             return Histograms(repetition, definition)
         _take_steps(leaf, pages, repetition, definition)
-    kernels.histogram.fill_in(pages.fences, leaf.slot_level, repetition, definition)
+    kernels.histogram.fill_in(pages.table, leaf.slot_level, repetition, definition)
     return Histograms(repetition, definition)
 
 
 def _take_steps(leaf: LeafColumn, pages: Pages, repetition: Int64s, definition: Int64s) -> None:
     """Fill in the columns of histograms that the steps of a leaf say, each of which looks at slots of its own."""
-    slots = pages.rows
+    slots, column = pages.table, ROW
     for step in leaf.steps:
         if step.slot_level == leaf.slot_level:  # below the last list, which is no step
-            slots = pages.slots
+            slots, column = pages.table, SLOT
         if isinstance(step, Nulls):
-            kernels.histogram.count_nulls(slots, *step, definition)
+            kernels.histogram.count_nulls(slots, column, *step, definition)
         else:
-            elements = np.empty(len(slots), np.int64)
-            kernels.histogram.count_empty_lists(slots, *step, elements, repetition, definition)
-            slots = elements
+            elements = np.empty((len(slots), 1), np.int64)
+            kernels.histogram.count_empty_lists(slots, column, *step, elements, repetition, definition)
+            slots, column = elements, 0
 
 
 def _count(levels: Levels, pages: Pages, histograms: Int64s, arena: Arena) -> None:
     """Count levels that are an array."""
     partials = arena.take(kernels.histogram.NUM_PARTIALS * histograms.shape[1], np.int64)
     partials[:] = 0
-    kernels.histogram.count_levels(levels.data, pages.levels, kernels.histogram.NUM_PARTIALS, partials, histograms[:-1])
+    kernels.histogram.count_levels(levels.data, pages.table, kernels.histogram.NUM_PARTIALS, partials, histograms)
     np.add.reduce(histograms[:-1], out=histograms[-1])
 
 
 class EncodedLevels(NamedTuple):
-    """The encoded levels of all pages, one page after another; ``starts`` int64[pages + 1], empty if there are none."""
+    """The encoded levels of pages, one page after another: the data are empty where all levels of the column are 0.
 
-    data: NDArray[np.uint8]
-    starts: Int64s
-
-    @property
-    def encoded_sizes(self) -> Int64s | int:
-        """Bytes of the levels of each page."""
-        return self.starts[1:] - self.starts[:-1] if len(self.starts) else 0
-
-
-NO_LEVELS = EncodedLevels(EMPTY, NO_NUMBERS)
-
-
-def encode_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> tuple[EncodedLevels, EncodedLevels]:
-    """Repetition and definition levels of all pages in the RLE/bit-packed hybrid."""
-    descriptor = leaf.descriptor
-    return (
-        _encode(leaf.repetition_levels, pages, descriptor.max_repetition_level, arena),
-        _encode(leaf.definition_levels, pages, descriptor.max_definition_level, arena),
-    )
-
-
-def _encode(levels: Levels, pages: Pages, largest: int, arena: Arena) -> EncodedLevels:
-    if largest == 0:
-        return NO_LEVELS
-    starts = np.empty(len(pages) + 1, np.int64)
-    width = bit_width(largest)
-    count = pages.total(1) if len(levels.data) else 0
-    out = arena.take(kernels.rle.hybrid_bound(count, len(pages), width))
-    if count == 0:
-        kernels.rle.encode_constant(largest, pages.levels, out, starts)
-    elif levels.width == 1:
-        kernels.rle.encode_bitmap(levels.data, levels.offset, pages.levels, out, starts)
-    elif levels.width == 2:
-        kernels.rle.encode_pairs(levels.data, pages.levels, out, starts)
-    else:
-        kernels.rle.encode_levels(levels.data, pages.levels, width, out, starts)
-    return EncodedLevels(frozen(out), starts)
-
-
-class EncodedValues(NamedTuple):
-    """The encoded values of all pages: page i is ``data[starts[i]:ends[i]]``, with room for levels and header before.
-
-    ``extremes`` int64[2, pages]: the least and the greatest value of each page that has values; of byte arrays, their
-    slots. Numbers are given as keys that order like them (see ``colwriter.keys``).
-    ``value_bytes`` int64[pages]: bytes of the byte arrays without their lengths; None for other types.
-    ``nan_counts`` int64[pages]: how many values are not a number; None where the type has no such.
+    Their bytes are in the page table. ``size``: at least as many as there are of both.
     """
 
-    encoding: Encoding
-    data: NDArray[np.uint8]
-    starts: Int64s
-    ends: Int64s
-    extremes: Int64s
-    value_bytes: Int64s | None
-    nan_counts: Int64s | None
+    repetition: NDArray[np.uint8]
+    definition: NDArray[np.uint8]
+    size: int
 
 
-class Lead(NamedTuple):
-    """Bytes to leave free before the values of each page, for its header and levels: int64[pages], and their sum."""
+def encode_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> EncodedLevels:
+    """Repetition and definition levels of all pages in the RLE/bit-packed hybrid."""
+    descriptor = leaf.descriptor
+    repetition = definition = EMPTY
+    size = 0
+    if descriptor.max_repetition_level:
+        repetition, size = _encode(
+            leaf.repetition_levels, descriptor.max_repetition_level, pages, REPETITION_BYTES, arena
+        )
+    if descriptor.max_definition_level:
+        definition, more = _encode(
+            leaf.definition_levels, descriptor.max_definition_level, pages, DEFINITION_BYTES, arena
+        )
+        size += more
+    return EncodedLevels(repetition, definition, size)
 
-    of_pages: Int64s
-    total: int
 
-
-def value_lead(levels: tuple[EncodedLevels, EncodedLevels], pages: Pages) -> Lead:
-    """What the header of each page, and these levels with their lengths, take at most."""
-    count = len(pages)
-    fixed = kernels.compact.MAX_HEADER + 2 * kernels.framing.LENGTH_PREFIX
-    lead: Int64s | None = None
-    total = count * fixed
-    for kind in levels:
-        if len(kind.starts):
-            sizes = kind.starts[1:] - kind.starts[:-1]
-            lead = sizes + (fixed if lead is None else lead)
-            total += int(kind.starts[-1])
-    if lead is None:
-        lead = np.empty(count, np.int64)
-        lead.fill(fixed)
-    return Lead(lead, total)
+def _encode(levels: Levels, largest: int, pages: Pages, column: int, arena: Arena) -> tuple[NDArray[np.uint8], int]:
+    """The encoded levels, and their bytes."""
+    rle = kernels.rle
+    width = largest.bit_length()
+    data = levels.data
+    out = arena.take(rle.hybrid_bound(pages.total(LEVEL) if len(data) else 0, len(pages), width))
+    if len(data) == 0:
+        size = rle.encode_constant(largest, pages.table, column, out)
+    elif levels.width <= 2:
+        size = rle.encode_packed(data, levels.offset, levels.width, pages.table, column, out)
+    else:
+        size = rle.encode_levels(data, width, pages.table, column, out)
+    return frozen(out), size

@@ -83,7 +83,7 @@ def take_sample(leaf: LeafColumn, num_values: int, arena: Arena) -> Sample:
         value_offset=0,
         **_slots(leaf, runs),
     )
-    return Sample(flatten(sample, arena), Pages(np.array([slots, slots, slots, values])), values[-1], spread)
+    return Sample(flatten(sample, arena), Pages.of(slots, slots, slots, values), values[-1], spread)
 
 
 def _sums(counts: Iterable[int]) -> list[int]:

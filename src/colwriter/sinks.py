@@ -17,7 +17,8 @@ import pyarrow.fs as pafs
 from colwriter import kernels
 from colwriter.arena import Arena, give_arena_back, take_arena
 from colwriter.errors import InvalidOptionError
-from colwriter.framing import Pieces
+from colwriter.framing import PageBytes
+from colwriter.kernels.page_table import HEADER, STORED_END
 
 __all__ = ["Sink", "as_filesystem", "open_sink"]
 
@@ -60,22 +61,17 @@ class Sink:
         else:
             self._write_all(data)
 
-    def write_pieces(self, pieces: Pieces) -> None:
-        """Append the pieces of a buffer."""
-        size = pieces.size
-        if len(pieces.starts) == 1:  # a file of one page has no need of the kernel
-            self.write(pieces.data.data[int(pieces.starts[0]) : int(pieces.ends[0])])
-            return
-        if size < len(pieces.starts) * SMALL and size <= BUFFER_SIZE:
+    def write_pages(self, pages: PageBytes) -> None:
+        """Append pages, which do not lie side by side."""
+        data, (table, count), size = pages.data, (pages.pages.table, len(pages.pages)), pages.size
+        if count > 1 and size < count * SMALL and size <= BUFFER_SIZE:  # a single page has no need of the kernel
             if self._waiting + size > BUFFER_SIZE:
                 self._flush()
-            self._waiting = kernels.framing.gather(
-                pieces.data, pieces.starts, pieces.ends, self._buffer_array, self._waiting
-            )
+            self._waiting = kernels.framing.gather_pages(data, table, self._buffer_array, self._waiting)
             self.position += size
             return
-        memory = pieces.data.data
-        for start, end in zip(pieces.starts.tolist(), pieces.ends.tolist(), strict=True):
+        memory = data.data
+        for start, end in zip(table[:-1, HEADER].tolist(), table[:-1, STORED_END].tolist(), strict=True):
             self.write(memory[start:end])
 
     def _flush(self) -> None:

@@ -93,19 +93,17 @@ def chunk_statistics(
 
 
 def size_statistics(
-    value_bytes: NDArray[np.int64] | None,
-    repetition: NDArray[np.int64],
-    definition: NDArray[np.int64],
+    value_bytes: int | None, repetition: NDArray[np.int64], definition: NDArray[np.int64]
 ) -> SizeStatistics | None:
     """Size statistics of a column chunk, the sums over its pages; None where there is nothing to say.
 
-    ``value_bytes`` int64[pages]; ``repetition``, ``definition`` int64[pages + 1, max level + 1], the last row a sum,
+    ``value_bytes``: of byte arrays; ``repetition``, ``definition`` int64[pages + 1, max level + 1], the last row a sum,
     without columns where the largest level is 0.
     """
     if value_bytes is None and definition.size == 0:
         return None
     return SizeStatistics(
-        unencoded_byte_array_data_bytes=None if value_bytes is None else int(np.add.reduce(value_bytes)),
+        unencoded_byte_array_data_bytes=value_bytes,
         repetition_level_histogram=tuple(repetition[-1].tolist()) if repetition.size else None,
         definition_level_histogram=tuple(definition[-1].tolist()) if definition.size else None,
     )

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from colwriter.kernels import byte_stream_split
+from colwriter.kernels.page_table import END, LEAD, START
+from page_tables import page_table, pages_of
 
 
 def encode(raw: np.ndarray, width: int, unit: int, fences: list[int]) -> list[bytes]:
@@ -13,14 +15,14 @@ def encode(raw: np.ndarray, width: int, unit: int, fences: list[int]) -> list[by
     words = raw.view(f"u{unit}")
     words.flags.writeable = False
     pages = len(fences) - 1
-    lead = np.arange(5, 5 + pages)
-    out = np.full(len(raw) + int(lead.sum()), 0xAA, np.uint8)
+    table = page_table(fences, 5)
+    out = np.full(len(raw) + pages * (LEAD + 5), 0xAA, np.uint8)
     block = np.zeros(byte_stream_split.BLOCK, words.dtype)
-    begin, end = np.zeros((2, pages), np.int64)
-    last = byte_stream_split.encode(words, width // unit, np.array(fences), lead, block, out, begin, end)
-    assert last == end[-1]
-    assert (begin == np.append(0, end[:-1]) + lead).all()
-    return [out[a:b].tobytes() for a, b in zip(begin, end, strict=True)]
+    ranges = np.stack((fences[:-1], fences[1:]), axis=1)
+    last = byte_stream_split.encode(words, width // unit, ranges, block, table, out)
+    assert last == table[-2, END]
+    assert (table[:-1, START] == np.append(0, table[:-2, END]) + LEAD + 5).all()
+    return pages_of(table, out)
 
 
 def test_example_of_the_specification() -> None:

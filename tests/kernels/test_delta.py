@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colwriter.kernels import delta, plain
+from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, START, VALUE_BYTES
 from naive.encodings import Decoded, delta_binary_packed, delta_byte_array, delta_length_byte_array
+from page_tables import page_table, pages_of
 
-LEAD = 7
+LEVEL_BYTES = 7
 # Around the ends of miniblocks and blocks: the first value of a page is in none of them.
 COUNTS = (
     0,
@@ -64,14 +66,14 @@ def encode_integers(values: np.ndarray, cuts: tuple[int, ...] = ()) -> list[byte
     """The pages of values that are cut at ``cuts``."""
     fences = np.array([0, *sorted(cuts), len(values)], np.int64)
     pages = len(fences) - 1
-    size = delta.delta_bound(len(values), pages, values.itemsize) + pages * LEAD
+    size = delta.delta_bound(len(values), pages, values.itemsize) + pages * (LEAD + LEVEL_BYTES)
     out = np.full(size + plain.OUT_PADDING, 0xAA, np.uint8)
-    begin, end = np.zeros((2, pages), np.int64)
-    lead = np.full(pages, LEAD, np.int64)
-    last = delta.encode_integers(_frozen(values.copy()), fences, lead, *_scratch(values.dtype), out, begin, end)
-    assert last == end[-1] <= size
-    assert (begin == np.append(0, end[:-1]) + LEAD).all()
-    return [out[a:b].tobytes() for a, b in zip(begin, end, strict=True)]
+    table = page_table(fences, LEVEL_BYTES)
+    ranges = np.stack((fences[:-1], fences[1:]), axis=1)
+    last = delta.encode_integers(_frozen(values.copy()), ranges, *_scratch(values.dtype), table, out)
+    assert last == table[-2, END] <= size
+    assert (table[:-1, START] == np.append(0, table[:-2, END]) + LEAD + LEVEL_BYTES).all()
+    return pages_of(table, out)
 
 
 def check_integers(values: np.ndarray, cuts: tuple[int, ...] = ()) -> None:
@@ -93,34 +95,26 @@ def encode_byte_arrays(
     validity = np.packbits(np.concatenate([np.ones(5, np.uint8), valid]), bitorder="little")
     fences = np.array([0, *sorted(cuts), len(values)], np.int64)
     pages = len(fences) - 1
-    size = 2 * delta.delta_bound(len(values), pages, 4) + len(data) + pages * LEAD
+    size = 2 * delta.delta_bound(len(values), pages, 4) + len(data) + pages * (LEAD + LEVEL_BYTES)
     out = np.full(size + plain.OUT_PADDING, 0xAA, np.uint8)
-    begin, end, least, greatest, total = np.zeros((5, pages), np.int64)
+    table = page_table(fences, LEVEL_BYTES)
     lengths = np.zeros((2, len(values)), np.int32)
     last = delta.encode_byte_arrays(
         offsets,
         data,
         _frozen(validity),
         5,
-        fences,
-        np.full(pages, LEAD, np.int64),
         prefixed,
         True,
         np.zeros(len(values), np.int64),
         *lengths,
         *_scratch(np.int32),
+        table,
         out,
-        begin,
-        end,
-        least,
-        greatest,
-        total,
     )
-    assert last == end[-1] <= size
-    return [
-        (out[begin[page] : end[page]].tobytes(), int(least[page]), int(greatest[page]), int(total[page]))
-        for page in range(pages)
-    ]
+    assert last == table[-2, END] <= size
+    found = table[:-1, [LEAST, GREATEST, VALUE_BYTES]].tolist()
+    return [(data, *of_page) for data, of_page in zip(pages_of(table, out), found, strict=True)]
 
 
 def _shared(a: bytes, b: bytes) -> int:
@@ -260,21 +254,18 @@ def test_byte_arrays_of_every_count(count: int) -> None:
 @pytest.mark.parametrize("prefixed", [False, True])
 @pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [4, 2, 6, 8]])
 def test_wrong_offsets_are_a_status(offsets: list[int], prefixed: bool) -> None:
-    table = np.zeros((5, 1), np.int64)
     lengths = np.zeros((2, 3), np.int32)
     status = delta.encode_byte_arrays(
         _frozen(np.array(offsets, np.int32)),
         _frozen(np.zeros(8, np.uint8)),
         _frozen(np.zeros(0, np.uint8)),
         0,
-        np.array([0, 3]),
-        np.zeros(1, np.int64),
         prefixed,
         True,
         np.zeros(3, np.int64),
         *lengths,
         *_scratch(np.int32),
+        page_table([0, 3]),
         np.zeros(500, np.uint8),
-        *table,
     )
     assert status == plain.INVALID_OFFSETS

@@ -11,6 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colwriter.kernels import bits, histogram, lists, pagination, shredding
+from colwriter.kernels.page_table import LEVEL, ROW, SLOT, VALUE
+from colwriter.pages import Pages
+from page_tables import page_table
 
 # 64-bit words, blocks of 256 (row starts), 8192 rows a step.
 EDGES = sorted({max(n + d, 0) for n in (0, 8, 64, 128, 256, 8192, 32_768, 65_536) for d in (-1, 0, 1, 9)})
@@ -35,7 +38,7 @@ def test_histograms_agree_with_a_plain_count(count: int, max_level: int) -> None
     for partials in (1, 2, 4, 8):
         counted = np.full((len(starts) - 1, max_level + 1), -1, np.int64)
         scratch = np.zeros(partials * (max_level + 1), np.int64)
-        histogram.count_levels(levels, starts, partials, scratch, counted)
+        histogram.count_levels(levels, page_table(starts), partials, scratch, counted)
         assert np.array_equal(counted, np.reshape(expected, counted.shape))
         assert not scratch.any()
 
@@ -55,7 +58,7 @@ def test_known_histograms(max_level: int, levels: list[int], expected: list[int]
     array = np.array(levels, np.uint8)
     starts = np.array([0, len(array)], np.int64)
     counted = np.zeros((1, max_level + 1), np.int64)
-    histogram.count_levels(array, starts, 4, np.zeros(4 * (max_level + 1), np.int64), counted)
+    histogram.count_levels(array, page_table(starts), 4, np.zeros(4 * (max_level + 1), np.int64), counted)
     assert counted.tolist() == [expected]
 
 
@@ -134,16 +137,16 @@ def test_pages_of_flat_byte_arrays(
     lengths = rng.integers(0, 30, count) * valid
     offsets = np.concatenate([[5], 5 + np.cumsum(lengths)]).astype(np.int32)
     sizes = [1 + int(v) * (32 + 8 * int(n)) for v, n in zip(valid, lengths, strict=True)]
-    fences = np.zeros((4, count + 3), np.int64)
+    table = page_table([0] * (count + 3))
     limits = max_rows, 1 << 40, 8 * limit
     pages = pagination.paginate(
         *(NO_ROWS, NO_ROWS, bitmap(valid, offset), offset, offsets, 1, 32),
-        *(*limits, np.array(boundaries, np.int64), stop_value, count, fences),
+        *(*limits, np.array(boundaries, np.int64), stop_value, count, table),
     )
     expected = naive_pages(sizes, [1] * count, valid.tolist(), limits, boundaries, stop_value)
-    assert fences[0, : pages + 1].tolist() == expected
-    assert fences[1, : pages + 1].tolist() == fences[2, : pages + 1].tolist() == expected
-    assert fences[3, : pages + 1].tolist() == [int(valid[:row].sum()) for row in expected]
+    found = table[: pages + 1]
+    assert found[:, ROW].tolist() == found[:, LEVEL].tolist() == found[:, SLOT].tolist() == expected
+    assert found[:, VALUE].tolist() == [int(valid[:row].sum()) for row in expected]
 
 
 @settings(max_examples=200, deadline=None)
@@ -168,7 +171,7 @@ def test_pages_of_lists_start_at_rows(
     definition = np.ones(first[-1], np.uint8)
     definition[first[:-1][lengths == 0]] = 0
     sizes = [int(n) * 2 + int(v) * 64 for n, v in zip(levels, lengths, strict=True)]
-    fences = np.zeros((4, count + 3), np.int64)
+    table = page_table([0] * (count + 3))
     offsets = np.zeros(0, np.int32)
     none = np.zeros(0, np.uint8)
     row_levels, row_slots = np.zeros((2, count + 1), np.int64)
@@ -178,19 +181,20 @@ def test_pages_of_lists_start_at_rows(
     limits = max_rows, max_levels, 8 * limit
     pages = pagination.paginate(
         *(row_levels, row_slots, none, 0, offsets, 2, 64),
-        *(*limits, np.array(boundaries, np.int64), 1 << 60, count, fences),
+        *(*limits, np.array(boundaries, np.int64), 1 << 60, count, table),
     )
     expected = naive_pages(sizes, levels.tolist(), lengths.tolist(), limits, boundaries, 1 << 60)
-    assert fences[0, : pages + 1].tolist() == expected
-    assert fences[1, : pages + 1].tolist() == first[expected].tolist()
-    assert fences[2, : pages + 1].tolist() == [int(lengths[:row].sum()) for row in expected]
+    found = table[: pages + 1]
+    assert found[:, ROW].tolist() == expected
+    assert found[:, LEVEL].tolist() == first[expected].tolist()
+    assert found[:, SLOT].tolist() == [int(lengths[:row].sum()) for row in expected]
 
 
 def test_too_many_pages_is_a_status() -> None:
-    fences = np.zeros((4, 3), np.int64)
     none = np.zeros(0, np.uint8)
     result = pagination.paginate(
-        *(NO_ROWS, NO_ROWS, none, 0, np.zeros(0, np.int32), 1, 64), *(1, 1, 8, NO_ROWS, 1 << 60, 10, fences)
+        *(NO_ROWS, NO_ROWS, none, 0, np.zeros(0, np.int32), 1, 64),
+        *(1, 1, 8, NO_ROWS, 1 << 60, 10, page_table([0] * 3)),
     )
     assert result == pagination.TOO_MANY_PAGES
 
@@ -294,13 +298,13 @@ def test_packed_list_levels(
     row_fences = np.array(sorted({0, count // 3, count}), np.int64)
     level_fences, slot_fences = row_levels[row_fences], row_slots[row_fences]
     value_fences = np.concatenate([[0], np.cumsum(elements)])[slot_fences]
-    fences = np.array([row_fences, level_fences, slot_fences, value_fences], np.int64)
+    pages = Pages.of(row_fences, level_fences, slot_fences, value_fences)
     counted = np.full((len(row_fences), 2), -1), np.full((len(row_fences), optional + element_optional + 2), -1)
     if optional:
         counted[1][:, 0] = 0
     if list_nulls and optional:
-        histogram.count_nulls(row_fences, 0, 0, bitmap(valid, offset), offset, counted[1])
-    histogram.fill_in(fences, optional + 1, *counted)
+        histogram.count_nulls(pages.table, ROW, 0, 0, bitmap(valid, offset), offset, counted[1])
+    histogram.fill_in(pages.table, optional + 1, *counted)
     ends = [*level_fences.tolist(), 0]
     for page in range(len(row_fences)):
         part = slice(ends[page], ends[page + 1]) if page + 1 < len(row_fences) else slice(None)
@@ -485,12 +489,12 @@ def test_nulls_and_empty_lists_of_pages(count: int, num_pages: int, empty_share:
     offsets = (first + np.concatenate([[0], np.cumsum(spans)])).astype(dtype)
     slots = np.sort(np.concatenate([[0, count], rng.integers(0, count + 1, num_pages - 1)]))
     repetition, definition = np.full((num_pages + 1, 4), -1), np.full((num_pages + 1, 9), -1)
-    elements = np.full(num_pages + 1, -1)
+    elements, table = np.full((num_pages + 1, 1), -1), page_table(slots)
     for null in (2, 3, 4):
-        histogram.count_nulls(slots, 2, null, bitmap(level > null, offset), offset, definition)
-    histogram.count_empty_lists(slots, 2, 5, 3, offsets, elements, repetition, definition)
+        histogram.count_nulls(table, SLOT, 2, null, bitmap(level > null, offset), offset, definition)
+    histogram.count_empty_lists(table, SLOT, 2, 5, 3, offsets, elements, repetition, definition)
     ends = np.concatenate([[0], np.cumsum(spans)])
-    assert elements.tolist() == ends[slots].tolist()
+    assert elements[:, 0].tolist() == ends[slots].tolist()
     for page, (a, b) in enumerate(pairwise(slots.tolist())):
         of_page = level[a:b].tolist()
         empty = sum(found == 5 and span == 0 for found, span in zip(of_page, spans[a:b].tolist(), strict=True))
@@ -504,14 +508,14 @@ def test_what_the_page_table_fills_in() -> None:
     counted = np.zeros((4, 2), np.int64)
     slots, values = np.array([0, 5, 8, 17]), np.array([0, 5, 5, 9])
     none = np.zeros((0, 0), np.int64)
-    histogram.fill_in(np.array([slots, slots, slots, values]), 0, none, counted)
+    histogram.fill_in(Pages.of(slots, slots, slots, values).table, 0, none, counted)
     assert counted.tolist() == [[0, 5], [3, 0], [5, 4], [8, 9]]
     # Two lists deep, slots from level 3 on: levels 0, 1 and 3 are counted before, 2 and 4 are what is left.
     rows, levels = np.array([0, 2, 3, 9]), np.array([0, 9, 15, 40])
     repetition, definition = np.full((4, 3), -1), np.full((4, 6), -1)
     repetition[:3, 1] = 4, 1, 7
     definition[:3, [0, 1, 3]] = [1, 0, 0], [0, 2, 1], [6, 3, 2]
-    histogram.fill_in(np.array([rows, levels, slots, values]), 3, repetition, definition)
+    histogram.fill_in(Pages.of(rows, levels, slots, values).table, 3, repetition, definition)
     assert repetition.tolist() == [[2, 4, 3], [1, 1, 4], [6, 7, 12], [9, 12, 19]]
     assert definition.tolist() == [
         [1, 0, 3, 0, 0, 5],
@@ -522,5 +526,5 @@ def test_what_the_page_table_fills_in() -> None:
     # Slots are values: what is left for the level below is empty lists.
     definition = np.full((4, 3), -1)
     definition[:, 0] = 1
-    histogram.fill_in(np.array([rows, levels, slots, slots]), 2, none, definition)
+    histogram.fill_in(Pages.of(rows, levels, slots, slots).table, 2, none, definition)
     assert definition.tolist() == [[1, 3, 5], [1, 2, 3], [1, 15, 9], [3, 20, 17]]

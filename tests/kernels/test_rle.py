@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import naive.encodings as oracle
 from colwriter.kernels import rle
+from colwriter.kernels.page_table import DEFINITION_BYTES, END, LEAD, START
+from page_tables import page_table, pages_of
 
 # Groups of 8; headers of one byte below 64 groups, of two up to 8191; minimum runs 8, 16, 24; words of 64 bits.
 EDGES = sorted(
@@ -37,47 +39,47 @@ def page_starts(cuts: list[int], count: int) -> np.ndarray:
 def encode_levels(levels: np.ndarray, width: int, starts: np.ndarray) -> list[bytes]:
     padded = np.concatenate([levels, np.full(rle.LEVEL_PADDING, 0xAA, np.uint8)])
     out = np.full(rle.hybrid_bound(len(levels), len(starts) - 1, width), 0x55, np.uint8)
-    fences = np.zeros(len(starts), np.int64)
-    size = rle.encode_levels(padded, starts, width, out, fences)
-    assert fences[-1] == size <= len(out)
-    return [out[a:b].tobytes() for a, b in zip(fences, fences[1:], strict=False)]
+    table = page_table(starts)
+    size = rle.encode_levels(padded, width, table, DEFINITION_BYTES, out)
+    assert size <= len(out)
+    return levels_of(table, out, size)
+
+
+def levels_of(table: np.ndarray, out: np.ndarray, size: int) -> list[bytes]:
+    """The encoded levels of each page, which follow one another."""
+    fences = np.concatenate([[0], np.cumsum(table[:-1, DEFINITION_BYTES])])
+    assert fences[-1] == size
+    return [out[a:b].tobytes() for a, b in pairwise(fences)]
 
 
 def encode_bitmap(bits: np.ndarray, offset: int, starts: np.ndarray) -> list[bytes]:
     bitmap = np.packbits(np.concatenate([np.ones(offset, np.uint8), bits]), bitorder="little")
-    return whatever_was_there(
-        len(bits), 1, starts, lambda out, ends: rle.encode_bitmap(bitmap, offset, starts, out, ends)
-    )
+    return encode_packed(bitmap, offset, 1, len(bits), starts)
 
 
-def whatever_was_there(
-    count: int, width: int, starts: np.ndarray, encode: Callable[[np.ndarray, np.ndarray], int]
-) -> list[bytes]:
-    """The pages that ``encode`` writes, which do not depend on what the memory held before, nor on what follows it."""
+def encode_packed(data: np.ndarray, offset: int, width: int, count: int, starts: np.ndarray) -> list[bytes]:
+    """The pages, which do not depend on what the memory held before, nor on what follows it."""
     size = rle.hybrid_bound(count, len(starts) - 1, width)
     found = []
     for fill in (0, 0x55, 0xFF):
         memory = np.full(size + 4096, fill, np.uint8)
-        out, fences = memory[:size], np.zeros(len(starts), np.int64)
-        assert encode(out, fences) == fences[-1] <= size
+        out, table = memory[:size], page_table(starts)
+        written = rle.encode_packed(data, offset, width, table, DEFINITION_BYTES, out)
+        assert written <= size
         assert (memory[size:] == fill).all()
-        found.append([out[a:b].tobytes() for a, b in zip(fences, fences[1:], strict=False)])
+        found.append(levels_of(table, out, written))
     assert found[0] == found[1] == found[2]
     return found[0]
 
 
 def encode_indices(indices: np.ndarray, width: int, starts: np.ndarray) -> list[bytes]:
     pages = len(starts) - 1
-    lead = np.arange(pages, dtype=np.int64) * 7 + 3
-    out = np.full(rle.hybrid_bound(len(indices), pages, width) + int(lead.sum()) + 64, 0x55, np.uint8)
-    begin, end = np.zeros((2, pages), np.int64)
+    out = np.full(rle.hybrid_bound(len(indices), pages, width) + pages * (LEAD + 3) + 64, 0x55, np.uint8)
+    table = page_table(starts, 3)
     padded = np.concatenate([indices, np.full(rle.INDEX_PADDING, 0x0AAAAAAA, np.int32)])
-    rle.encode_indices(padded, starts, 1, lead, 1, out, begin, end)
-    previous = 0
-    for page in range(pages):
-        assert begin[page] >= previous + lead[page]
-        previous = end[page]
-    return [out[a:b].tobytes() for a, b in zip(begin, end, strict=True)]
+    rle.encode_indices(padded, 1, table, out)
+    assert (table[:-1, START] == np.append(0, table[:-2, END]) + LEAD + 3).all()
+    return pages_of(table, out)
 
 
 def runs(rng: np.random.Generator, count: int, values: int, longest: int) -> np.ndarray:
@@ -107,10 +109,10 @@ def test_golden_runs() -> None:
 
 def test_constant_pages() -> None:
     out = np.zeros(100, np.uint8)
-    fences = np.zeros(3, np.int64)
-    rle.encode_constant(3, np.array([0, 5, 70_000]), out, fences)
-    assert decode(out[fences[0] : fences[1]], 2, 5) == [3] * 5
-    assert decode(out[fences[1] : fences[2]], 2, 69_995) == [3] * 69_995
+    table = page_table([0, 5, 70_000])
+    first, second = levels_of(table, out, rle.encode_constant(3, table, DEFINITION_BYTES, out))
+    assert decode(first, 2, 5) == [3] * 5
+    assert decode(second, 2, 69_995) == [3] * 69_995
 
 
 @pytest.mark.parametrize("longest", [1, 12, 40, 3000])
@@ -132,7 +134,7 @@ def test_sizes_around_constants(count: int, longest: int) -> None:
 def encode_pairs(levels: np.ndarray, starts: np.ndarray) -> list[bytes]:
     bits = np.stack([levels & 1, levels >> 1], axis=1).ravel()
     packed = np.packbits(bits.astype(np.uint8), bitorder="little")
-    return whatever_was_there(len(levels), 2, starts, lambda out, ends: rle.encode_pairs(packed, starts, out, ends))
+    return encode_packed(packed, 0, 2, len(levels), starts)
 
 
 @settings(max_examples=150, deadline=None)

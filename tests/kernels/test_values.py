@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colwriter.kernels import dictionary, index_bounds, plain, sampling
+from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, START, VALUE, VALUE_BYTES
+from page_tables import page_table, pages_of
 
 
 def bitmap(valid: np.ndarray, offset: int) -> np.ndarray:
@@ -32,27 +35,30 @@ def test_fixed(count: int, null_share: float, dtype: type) -> None:
     valid = rng.random(count) >= null_share
     starts = np.array(sorted({0, count // 3, count}), np.int64)
     pages = len(starts) - 1
-    lead = np.full(pages, 100, np.int64)
+    lead, level_bytes = 60, 40
     out = np.zeros((count + (pages + 1) * 32 + 64), dtype)
-    begin, end = np.zeros((2, pages), np.int64)
-    extremes = np.full((2, pages), 7, np.int64)
-    plain.encode_fixed(values, bitmap(valid, 3), 3, starts, lead, 64, out, begin, end, extremes)
-    width = values.itemsize
-    again = np.full((2, pages), 7, np.int64)
-    plain.min_max_fixed(out, begin // width, end // width, again)
-    assert (again == extremes).all()
-    least, greatest = extremes
-    for page in range(pages):
+    table = page_table(starts, level_bytes)
+    table[:, LEAST : GREATEST + 1] = 7
+    plain.encode_fixed(values, bitmap(valid, 3), 3, lead, 64, True, table, out)
+    again = page_table(starts)
+    again[:, LEAST : GREATEST + 1] = 7
+    plain.min_max_fixed(out, table[:-1, START : END + 1] // values.itemsize, again)
+    extremes = table[:-1, LEAST : GREATEST + 1]
+    assert (again[:-1, LEAST : GREATEST + 1] == extremes).all()
+    before = 0
+    for page, data in enumerate(pages_of(table, out.view(np.uint8))):
         kept = values[starts[page] : starts[page + 1]][valid[starts[page] : starts[page + 1]]]
-        assert begin[page] % 64 == 0
-        assert out.view(np.uint8)[begin[page] : end[page]].tobytes() == kept.tobytes()
-        expected_extremes = (kept.min(), kept.max()) if len(kept) else (7, 7)
-        assert (least[page], greatest[page]) == expected_extremes
-    without = np.empty((2, 0), np.int64)
-    plain.encode_fixed(values, np.zeros(0, np.uint8), 0, starts, lead, 64, out, begin, end, without)
-    for page in range(pages):
-        expected = values[starts[page] : starts[page + 1]].tobytes()
-        assert out.view(np.uint8)[begin[page] : end[page]].tobytes() == expected
+        assert table[page, START] % 64 == 0
+        assert table[page, START] >= before + lead + level_bytes
+        before = table[page, END]
+        assert data == kept.tobytes()
+        expected_extremes = [kept.min(), kept.max()] if len(kept) else [7, 7]
+        assert extremes[page].tolist() == expected_extremes
+    without = page_table(starts)
+    plain.encode_fixed(values, np.zeros(0, np.uint8), 0, 0, values.itemsize, False, without, out)
+    assert pages_of(without, out.view(np.uint8)) == [values[a:b].tobytes() for a, b in pairwise(starts)]
+    assert (without[:, LEAST : GREATEST + 1] == 0).all()
+    assert without[:-1, END].tolist() == (starts[1:] * values.itemsize).tolist()  # side by side
 
 
 # Lengths around the eight-byte words and the sixteen bytes that are copied at once.
@@ -77,22 +83,25 @@ def test_byte_arrays(values: list[bytes], offset: int, seed: int, dtype: type) -
     offsets, data = byte_arrays(values, dtype)
     starts = np.array(sorted({0, len(values) // 3, len(values)}), np.int64)
     pages = len(starts) - 1
-    lead = np.full(pages, 9, np.int64)
-    out = np.zeros(len(data) + 4 * len(values) + int(lead.sum()) + plain.OUT_PADDING, np.uint8)
-    begin, end, least, greatest, total = np.zeros((5, pages), np.int64)
+    out = np.zeros(len(data) + 4 * len(values) + pages * (LEAD + 9) + plain.OUT_PADDING, np.uint8)
     bits = bitmap(valid, offset)
-    plain.encode_byte_arrays(offsets, data, bits, offset, starts, lead, 1, True, out, begin, end, least, greatest)
-    plain.sum_lengths(offsets, bits, offset, starts, total)
-    for page in range(pages):
+    # The page table counts values, of which there are as many as valid slots.
+    table = page_table(starts, 9)
+    table[:, VALUE] = np.concatenate([[0], np.cumsum(valid)])[starts]
+    summed = table.copy()
+    plain.encode_byte_arrays(offsets, data, bits, offset, True, table, out)
+    plain.sum_lengths(offsets, bits, offset, summed)
+    for page, found in enumerate(pages_of(table, out)):
         slots = [k for k in range(starts[page], starts[page + 1]) if valid[k]]
         kept = [values[k] for k in slots]
-        assert out[begin[page] : end[page]].tobytes() == b"".join(struct.pack("<I", len(v)) + v for v in kept)
-        assert total[page] == sum(map(len, kept))
+        assert found == b"".join(struct.pack("<I", len(v)) + v for v in kept)
+        assert table[page, VALUE_BYTES] == summed[page, VALUE_BYTES] == sum(map(len, kept))
+        least, greatest = table[page, LEAST : GREATEST + 1]
         if kept:
-            assert values[least[page]] == min(kept)
-            assert values[greatest[page]] == max(kept)
+            assert values[least] == min(kept)
+            assert values[greatest] == max(kept)
         else:
-            assert least[page] == greatest[page] == -1
+            assert least == greatest == -1
 
 
 @pytest.mark.parametrize("offsets", [[0, 5, 3, 8], [0, 2, 4, 99], [-4, 2, 4, 8], [4, 2, 6, 8]])
@@ -101,9 +110,7 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
     data = np.zeros(8, np.uint8)
     none = np.zeros(0, np.uint8)
     out = np.zeros(500, np.uint8)
-    begin, end, least, greatest = np.zeros((4, 1), np.int64)
-    starts, lead = np.array([0, 3]), np.zeros(1, np.int64)
-    status = plain.encode_byte_arrays(array, data, none, 0, starts, lead, 1, True, out, begin, end, least, greatest)
+    status = plain.encode_byte_arrays(array, data, none, 0, True, page_table([0, 3]), out)
     assert status == plain.INVALID_OFFSETS
     keys = np.zeros(8 * dictionary.KEY_WORDS, np.uint64)
     table = np.zeros(dictionary.table_size(8), np.int32)
@@ -137,13 +144,13 @@ def test_fixed_dictionary(distinct: int, max_entries: int) -> None:
     assert entries[:count].tolist() == list(expected)
     assert indices[:indexed].tolist() == wanted
     starts = np.array(sorted({0, indexed // 3, indexed}), np.int64)
-    least, greatest = np.zeros((2, len(starts) - 1), np.int64)
-    index_bounds.min_max_indices_fixed(indices, starts, entries, count, least, greatest)
+    pages = page_table(starts)
+    index_bounds.min_max_indices_fixed(indices, entries[:count], pages)
     kept = values[valid]
     for page in range(len(starts) - 1):
         part = kept[starts[page] : starts[page + 1]]
         if len(part):
-            assert (least[page], greatest[page]) == (part.min(), part.max())
+            assert pages[page, LEAST : GREATEST + 1].tolist() == [part.min(), part.max()]
 
 
 @settings(max_examples=200, deadline=None)
@@ -238,25 +245,23 @@ def test_bounds_of_indices(
     if ordered:  # most pages refer to neither the least nor the greatest
         indices.sort()
     starts = np.array([0, *sorted(min(cut, count) for cut in cuts), count], np.int64)
-    least, greatest = np.zeros((2, len(starts) - 1), np.int64)
+    numbers, arrays = page_table(starts), page_table(starts)
     entries = np.sort(rng.integers(-(2**63), 2**63 - 1, num_entries)) if ordered else rng.permutation(num_entries)
-    index_bounds.min_max_indices_fixed(indices, starts, entries, num_entries, least, greatest)
+    index_bounds.min_max_indices_fixed(indices, entries, numbers)
     texts = [(b"prefix of eight and more " if alike else b"") + b"%d" % entry for entry in entries.tolist()]
     offsets, data = byte_arrays(texts)
-    first, last = np.zeros((2, len(starts) - 1), np.int64)
     seen, prefixes = np.zeros(num_entries, np.int32), np.zeros(num_entries, np.uint64)
     slots = np.arange(num_entries)
-    index_bounds.min_max_indices_byte_arrays(
-        offsets, data, indices, starts, slots, num_entries, seen, prefixes, first, last
-    )
+    index_bounds.min_max_indices_byte_arrays(offsets, data, indices, slots, seen, prefixes, arrays)
     for page in range(len(starts) - 1):
         used = indices[starts[page] : starts[page + 1]]
+        first, last = arrays[page, LEAST : GREATEST + 1]
         if len(used) == 0:
-            assert first[page] == last[page] == -1
+            assert first == last == -1
             continue
-        assert (least[page], greatest[page]) == (entries[used].min(), entries[used].max())
+        assert numbers[page, LEAST : GREATEST + 1].tolist() == [entries[used].min(), entries[used].max()]
         of_page = [texts[k] for k in used]
-        assert (texts[first[page]], texts[last[page]]) == (min(of_page), max(of_page))
+        assert (texts[first], texts[last]) == (min(of_page), max(of_page))
 
 
 @settings(max_examples=200, deadline=None)
@@ -297,15 +302,14 @@ def test_byte_array_dictionary(
     size = dictionary.write_byte_array_entries(offsets, data, entries, count, page)
     assert page[:size].tobytes() == b"".join(struct.pack("<I", len(v)) + v for v in expected)
     starts = np.array(sorted({0, indexed // 3, indexed}), np.int64)
-    least, greatest = np.zeros((2, len(starts) - 1), np.int64)
     seen = np.zeros(count, np.int32)
     prefixes = np.zeros(count, np.uint64)
-    index_bounds.min_max_indices_byte_arrays(
-        offsets, data, indices, starts, entries, count, seen, prefixes, least, greatest
-    )
+    pages = page_table(starts)
+    index_bounds.min_max_indices_byte_arrays(offsets, data, indices, entries[:count], seen, prefixes, pages)
     for k in range(len(starts) - 1):
         part = values[starts[k] : starts[k + 1]]
+        least, greatest = pages[k, LEAST : GREATEST + 1]
         if part:
-            assert (slots[least[k]], slots[greatest[k]]) == (min(part), max(part))
+            assert (slots[least], slots[greatest]) == (min(part), max(part))
         else:
-            assert least[k] == greatest[k] == -1
+            assert least == greatest == -1

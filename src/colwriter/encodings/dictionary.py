@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from colwriter import kernels
 from colwriter.arena import Arena
 from colwriter.encodings.distinct import ByteArrays, Numbers, index_values
-from colwriter.encodings.plain import fixed_extremes, fixed_offsets, invalid_offsets, value_bits
+from colwriter.encodings.plain import find_fixed_extremes, fixed_offsets, invalid_offsets, value_bits
 from colwriter.errors import InvalidDataError
+from colwriter.kernels.page_table import END, SLOT, START, VALUE, VALUE_BYTES
 from colwriter.keys import find_float_extremes, integer_keys
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
-from colwriter.metadata import Encoding
-from colwriter.pages import EncodedValues, Lead, Pages, bit_width
+from colwriter.pages import Pages, bit_width
 
 __all__ = [
     "Dictionary",
@@ -262,80 +262,65 @@ def encode(
     leaf: LeafColumn,
     dictionary: Dictionary,
     pages: Pages,
-    lead: Lead,
+    room: int,
     bounds: bool,
     arena: Arena,
-) -> EncodedValues:
+) -> NDArray[np.uint8]:
     """Encode the indices of all pages: a byte with their width, then the RLE/bit-packed hybrid."""
-    table = np.zeros((4, len(pages)), np.int64)
-    starts, ends = table[0], table[1]
-    size = kernels.rle.hybrid_bound(pages.total(3), len(pages), index_bits(dictionary))
-    out = arena.take(size + lead.total + kernels.plain.OUT_PADDING)
-    kernels.rle.encode_indices(dictionary.indices, pages.values, LEAST_WIDTH, lead.of_pages, 1, out, starts, ends)
-    value_bytes = _value_bytes(leaf, dictionary, pages)
-    nan_counts = None
+    size = kernels.rle.hybrid_bound(pages.total(VALUE), len(pages), index_bits(dictionary))
+    out = arena.take(size + room + kernels.plain.OUT_PADDING)
+    kernels.rle.encode_indices(dictionary.indices, LEAST_WIDTH, pages.table, out)
+    _find_value_bytes(leaf, dictionary, pages)
     if bounds and leaf.descriptor.leaf.order is Order.FLOAT:
-        nan_counts = np.empty(len(pages), np.int64)
-        slots = pages.slots
-        find_float_extremes(leaf.values, leaf.validity, leaf.bit_offset, slots[:-1], slots[1:], table[2:], nan_counts)
+        find_float_extremes(leaf.values, leaf.validity, leaf.bit_offset, pages.ranges(SLOT), pages)
     elif bounds:
-        _find_extremes(leaf, dictionary, pages, table[2:], arena)
-    return EncodedValues(Encoding.RLE_DICTIONARY, out, starts, ends, table[2:], value_bytes, nan_counts)
+        _find_extremes(leaf, dictionary, pages, arena)
+    return out
 
 
-def _find_extremes(
-    leaf: LeafColumn, dictionary: Dictionary, pages: Pages, extremes: NDArray[np.int64], arena: Arena
-) -> None:
+def _find_extremes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages, arena: Arena) -> None:
     """The least and the greatest of the entries that each page refers to."""
     storage, leaf = leaf.descriptor.leaf.storage, dictionary.source
     if storage is Storage.FIXED_BYTES:
-        extremes[:] = fixed_extremes(leaf, pages)
+        find_fixed_extremes(leaf, pages)
         return
     if storage is Storage.BYTE_ARRAYS:
         kernels.index_bounds.min_max_indices_byte_arrays(
             leaf.offsets,
             leaf.data,
             dictionary.indices,
-            pages.values,
             dictionary.entries,
-            dictionary.num_entries,
             arena.take(dictionary.num_entries, np.int32),
             arena.take(dictionary.num_entries, np.uint64),
-            *extremes,
+            pages.table,
         )
     else:
         keys = integer_keys(dictionary.entries, leaf.descriptor.leaf.order)
-        kernels.index_bounds.min_max_indices_fixed(
-            dictionary.indices, pages.values, keys, dictionary.num_entries, *extremes
-        )
+        kernels.index_bounds.min_max_indices_fixed(dictionary.indices, keys, pages.table)
 
 
-def _value_bytes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages) -> NDArray[np.int64] | None:
+def _find_value_bytes(leaf: LeafColumn, dictionary: Dictionary, pages: Pages) -> None:
     """Bytes of the byte arrays of each page. If null slots span none, it is the distance between offsets."""
     if leaf.descriptor.leaf.storage is not Storage.BYTE_ARRAYS:
-        return None
+        return
     if leaf.dictionary is not None:
         source, slots = dictionary.source, dictionary.entries
         lengths = np.asarray(source.offsets[slots + 1] - source.offsets[slots], np.int32)
-        sums = np.empty(len(pages), np.int64)
-        kernels.codes.sum_entry_lengths(dictionary.indices, pages.values, lengths, sums)
-        return sums
+        kernels.codes.sum_entry_lengths(dictionary.indices, lengths, pages.table)
+        return
     span = int(leaf.offsets[leaf.num_slots]) - int(leaf.offsets[0])
     if span == dictionary.value_bytes:  # all values are in it, and null slots span no bytes
-        fences: NDArray[np.int64] = leaf.offsets[pages.slots].astype(np.int64)
-        return np.diff(fences)
-    out = np.empty(len(pages), np.int64)
-    kernels.plain.sum_lengths(leaf.offsets, leaf.validity, leaf.bit_offset, pages.slots, out)
-    return out
+        pages.table[:-1, VALUE_BYTES] = np.diff(leaf.offsets[pages.fences(SLOT)])
+    else:
+        kernels.plain.sum_lengths(leaf.offsets, leaf.validity, leaf.bit_offset, pages.table)
 
 
-def pays(leaf: LeafColumn, dictionary: Dictionary, encoded: Iterable[tuple[EncodedValues, Pages]]) -> bool:
+def pays(leaf: LeafColumn, dictionary: Dictionary, encoded: Iterable[Pages]) -> bool:
     """Whether the dictionary page and the indices are smaller than the same values in PLAIN."""
     indices = plain = 0
-    for values, pages in encoded:
-        indices += int(np.add.reduce(values.ends) - np.add.reduce(values.starts))
-        if values.value_bytes is None:
-            plain += pages.total(3) * value_bits(leaf) // 8
-        else:
-            plain += int(np.add.reduce(values.value_bytes)) + 4 * pages.total(3)
+    for pages in encoded:
+        indices += pages.sum(END) - pages.sum(START)
+        plain += pages.total(VALUE) * value_bits(leaf) // 8
+        if leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS:
+            plain += pages.sum(VALUE_BYTES)
     return len(dictionary.page) + indices < plain

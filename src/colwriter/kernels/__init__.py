@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 MODULES = (
     *("bits", "bloom", "bounds", "byte_stream_split", "codes", "compact", "conversion", "delta", "dictionary"),
-    *("fixed_bytes", "framing", "histogram", "index_bounds", "lists", "merging", "pagination", "plain", "rle"),
-    *("sampling", "shredding", "views"),
+    *("fixed_bytes", "framing", "histogram", "index_bounds", "lists", "merging", "page_table", "pagination", "plain"),
+    *("rle", "sampling", "shredding", "views"),
 )
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from colwriter.kernels import index_bounds as index_bounds
     from colwriter.kernels import lists as lists
     from colwriter.kernels import merging as merging
+    from colwriter.kernels import page_table as page_table
     from colwriter.kernels import pagination as pagination
     from colwriter.kernels import plain as plain
     from colwriter.kernels import rle as rle

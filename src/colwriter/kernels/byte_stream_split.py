@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, kernel
+from colwriter.kernels.framing import values_start
+from colwriter.kernels.page_table import END, LEAD, START
 
 # Values whose bytes are told apart at a time: those of eight bytes, and a copy of them, stay in the first cache.
 BLOCK = 1024
@@ -17,27 +19,25 @@ BLOCK = 1024
 def encode(
     words: Array,
     words_per_value: Int,
-    value_starts: Int64s,
-    lead: Int64s,
+    ranges: Int64s,
     block: Array,
+    pages: Int64s,
     out: Bytes,
-    starts: Int64s,
-    ends: Int64s,
 ) -> Int:
     """Values of any width, without nulls: value i is ``words_per_value`` unsigned ``words`` (of 1, 2, 4 or 8 bytes).
 
-    The values of page i are those from ``value_starts[i]`` to ``value_starts[i + 1]``. ``block`` has room for ``BLOCK``
+    The values of page i are those from ``ranges[i, 0]`` to ``ranges[i, 1]``. ``block`` has room for ``BLOCK``
     words. Returns the end of the last page.
     """
     width = words.itemsize
     position = np.int64(0)
-    for page in range(len(value_starts) - 1):
-        position += lead[page]
-        starts[page] = position
-        count = value_starts[page + 1] - value_starts[page]
+    for page in range(len(ranges)):
+        position = values_start(pages, page, LEAD, position)
+        pages[page, START] = position
+        count = ranges[page, 1] - ranges[page, 0]
         for done in range(np.int64(0), count, np.int64(BLOCK)):
             some = min(np.int64(BLOCK), count - done)
-            first = (value_starts[page] + done) * words_per_value
+            first = (ranges[page, 0] + done) * words_per_value
             for word in range(words_per_value):
                 source = words[first + word : first + some * words_per_value]
                 of_word = block[:some]
@@ -54,5 +54,5 @@ def encode(
                     for k in range(len(target)):
                         target[k] = np.uint8(of_word[k] >> shift)
         position += count * words_per_value * width
-        ends[page] = position
+        pages[page, END] = position
     return position

@@ -10,6 +10,7 @@ import numpy as np
 
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, kernel
 from colwriter.kernels.bits import valid_slots
+from colwriter.kernels.page_table import VALUE, VALUE_BYTES
 
 INVALID_CODE = -1
 
@@ -48,11 +49,11 @@ def recode(
 
 
 @kernel
-def sum_entry_lengths(indices: Array, value_starts: Int64s, lengths: Array, out: Int64s) -> None:
+def sum_entry_lengths(indices: Array, lengths: Array, pages: Int64s) -> None:
     """Bytes of the values of each page; ``lengths`` int32 of the entries."""
-    for page in range(len(value_starts) - 1):
+    for page in range(len(pages) - 1):
         total = np.int64(0)
-        of_page = indices[value_starts[page] : value_starts[page + 1]]
+        of_page = indices[pages[page, VALUE] : pages[page + 1, VALUE]]
         for k in range(len(of_page)):
             total += np.int64(lengths[of_page[k]])
-        out[page] = total
+        pages[page, VALUE_BYTES] = total

@@ -8,7 +8,19 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel
-from colwriter.kernels.pagination import LEVELS, ROWS, VALUES
+from colwriter.kernels.page_table import (
+    BODY,
+    END,
+    HEADER,
+    IS_COMPRESSED,
+    LEVEL,
+    MAX_HEADER,
+    NAN_COUNT,
+    ROW,
+    STORED_END,
+    VALUE,
+    VALUE_BYTES,
+)
 
 # A varint of 64 bits.
 MAX_VARINT = 10
@@ -20,20 +32,8 @@ LIST_FIELD = np.int64(0x19)
 BOOL, I64, BINARY, STRUCT = np.int64(1), np.int64(6), np.int64(8), np.int64(12)
 # The header of a field that is a bool, one further than the field before: the type is the value.
 TRUE, FALSE = 0x11, 0x12
-# Bytes to keep free for a page header: at most ten varints of ten bytes, with their field headers and stop bytes.
-MAX_HEADER = 128
-# The numbers of a page header.
-NUMBERS = range(8)
-(
-    UNCOMPRESSED_SIZE,
-    COMPRESSED_SIZE,
-    CRC,
-    NUM_VALUES,
-    NUM_NULLS,
-    NUM_ROWS,
-    DEFINITION_SIZE,
-    REPETITION_SIZE,
-) = NUMBERS
+# The numbers of a page header: columns of the page table, or these, which follow from several.
+UNCOMPRESSED_SIZE, COMPRESSED_SIZE, NUM_VALUES, NUM_NULLS, NUM_ROWS = range(-5, 0)
 
 
 def index_bound(num_pages: int, bound_bytes: int, num_counts: int) -> int:
@@ -77,12 +77,6 @@ def _move_up(start: Int, to: Int, end: Int, out: Bytes) -> Int:
     return end - (to - start)
 
 
-@inlined
-def _between(starts: Int64s, page: Int) -> Int:
-    """Bytes of a page, by where those of each page start; 0 where there are none at all."""
-    return starts[page + 1] - starts[page] if len(starts) > 0 else np.int64(0)
-
-
 @kernel
 def write_headers(numbers: Int64s, fields: Bytes, room: Int, ends: Int64s, out: Bytes, starts: Int64s) -> None:
     """Encode structs of integers, so that each ends at its ``ends``; ``starts`` takes where it begins.
@@ -102,34 +96,20 @@ def write_headers(numbers: Int64s, fields: Bytes, room: Int, ends: Int64s, out: 
 
 @kernel
 def write_page_headers(
-    fences: Int64s,
-    repetition_starts: Int64s,
-    definition_starts: Int64s,
-    bodies: Int64s,
-    whole_ends: Int64s,
-    ends: Int64s,
-    is_compressed: Int64s,
-    crcs: Int64s,
-    numbers: Int64s,
-    pieces: Bytes,
-    piece_starts: Int64s,
-    out: Bytes,
-    starts: Int64s,
-    sizes: Int64s,
+    numbers: Int64s, pieces: Bytes, piece_starts: Int64s, flagged: bool, pages: Int64s, out: Bytes
 ) -> tuple[Int, Int]:
-    """Encode the ``PageHeader`` of each page so that it ends where its body begins, at ``bodies``.
+    """Encode the ``PageHeader`` of each page so that it ends where its body begins.
 
-    Returns the bytes of all pages with their headers, before compression and after it. A body ends at ``ends`` as it is
-    stored, and would end at ``whole_ends`` if it were not compressed. The header is the ``numbers``, each one of
-    ``NUMBERS``, after its piece of ``pieces``, which begin at ``piece_starts`` int64[numbers + 2]; and the last piece,
-    whose first byte says in V2 that the page ``is_compressed``, where there are such (else the array is empty).
-    ``starts`` takes where the header begins, ``sizes`` the bytes from there to the end of the page.
+    Returns the bytes of all pages with their headers, before compression and after it. The header is the ``numbers``,
+    each a column of the page table or one of those above, after its piece of ``pieces``, which begin at
+    ``piece_starts`` int64[numbers + 2]; and the last piece, whose first byte says whether the page is compressed if it
+    is ``flagged``, as in V2.
     """
     uncompressed = np.int64(0)
     compressed = np.int64(0)
-    for page in range(len(ends)):
-        levels = fences[LEVELS, page + 1] - fences[LEVELS, page]
-        body = bodies[page]
+    for page in range(len(pages) - 1):
+        levels = pages[page + 1, LEVEL] - pages[page, LEVEL]
+        body = pages[page, BODY]
         start = body - MAX_HEADER
         to = start
         for row in range(len(numbers) + 1):
@@ -138,64 +118,58 @@ def write_page_headers(
                 out[to] = pieces[k]
                 to += 1
             if row == len(numbers):
-                if len(is_compressed) > 0:
-                    out[piece] = FALSE - is_compressed[page]
+                if flagged:
+                    out[piece] = FALSE - pages[page, IS_COMPRESSED]
                 break
-            kind = numbers[row]
             number = levels
-            if kind == UNCOMPRESSED_SIZE:
-                number = whole_ends[page] - body
+            kind = numbers[row]
+            if kind >= 0:
+                number = pages[page, kind]
+            elif kind == UNCOMPRESSED_SIZE:
+                number = pages[page, END] - body
             elif kind == COMPRESSED_SIZE:
-                number = ends[page] - body
-            elif kind == CRC:
-                number = crcs[page]
+                number = pages[page, STORED_END] - body
             elif kind == NUM_NULLS:
-                number = levels - (fences[VALUES, page + 1] - fences[VALUES, page])
+                number = levels - (pages[page + 1, VALUE] - pages[page, VALUE])
             elif kind == NUM_ROWS:
-                number = fences[ROWS, page + 1] - fences[ROWS, page]
-            elif kind == DEFINITION_SIZE:
-                number = _between(definition_starts, page)
-            elif kind == REPETITION_SIZE:
-                number = _between(repetition_starts, page)
+                number = pages[page + 1, ROW] - pages[page, ROW]
             to = zigzag(number, out, to)
         start = _move_up(start, to, body, out)
-        starts[page] = start
-        sizes[page] = ends[page] - start
-        uncompressed += whole_ends[page] - start
-        compressed += ends[page] - start
+        pages[page, HEADER] = start
+        uncompressed += pages[page, END] - start
+        compressed += pages[page, STORED_END] - start
     return uncompressed, compressed
 
 
 @kernel
 def encode_column_index(
-    fences: Int64s,
+    pages: Int64s,
     data: Bytes,
-    bound_starts: Int64s,
-    bound_lengths: Int64s,
+    bounds: Int64s,
     order: Int,
     repetition: Int64s,
     definition: Int64s,
-    nan_counts: Int64s,
+    has_nan: bool,
     out: Bytes,
 ) -> Int:
     """Encode a ``ColumnIndex``; returns its length.
 
-    ``fences`` as in ``paginate``. ``bound_starts`` and ``bound_lengths`` int64[2, pages]: where in ``data`` the least
-    and the greatest value of each page lie; a page without values is a null page, with empty bounds. ``repetition``
+    ``bounds`` int64[pages, 4]: where in ``data`` the least value of each page starts, its length, and the same of the
+    greatest; a page without values is a null page, with empty bounds. ``repetition``
     and ``definition`` int64[any, max level + 1], of which a row a page is written; without columns they are left out.
-    ``nan_counts`` int64[pages, 1], likewise.
+    Counts of NaN are written if the type ``has_nan``.
     """
-    pages = np.int64(fences.shape[1] - 1)
-    to = _list(LIST_FIELD, BOOL, pages, out, np.int64(0))
-    for page in range(pages):  # a bool in a list: 1 true, 2 false
-        out[to] = 1 if fences[VALUES, page] == fences[VALUES, page + 1] else 2
+    count = np.int64(len(pages)) - 1
+    to = _list(LIST_FIELD, BOOL, count, out, np.int64(0))
+    for page in range(count):  # a bool in a list: 1 true, 2 false
+        out[to] = 1 if pages[page, VALUE] == pages[page + 1, VALUE] else 2
         to += 1
-    for side in range(2):
-        to = _list(LIST_FIELD, BINARY, pages, out, to)
-        for page in range(pages):
-            start = bound_starts[side, page]
-            length = bound_lengths[side, page]
-            if fences[VALUES, page] == fences[VALUES, page + 1]:
+    for side in range(0, 4, 2):
+        to = _list(LIST_FIELD, BINARY, count, out, to)
+        for page in range(count):
+            start = bounds[page, side]
+            length = bounds[page, side + 1]
+            if pages[page, VALUE] == pages[page + 1, VALUE]:
                 length = np.int64(0)
             to = varint(np.uint64(length), out, to)
             for k in range(length):
@@ -203,51 +177,52 @@ def encode_column_index(
             to += length
     out[to] = 0x15
     out[to + 1] = order << 1
-    to = _list(LIST_FIELD, I64, pages, out, to + 2)
-    for page in range(pages):
-        nulls = fences[LEVELS, page + 1] - fences[LEVELS, page] - (fences[VALUES, page + 1] - fences[VALUES, page])
+    to = _list(LIST_FIELD, I64, count, out, to + 2)
+    for page in range(count):
+        nulls = pages[page + 1, LEVEL] - pages[page, LEVEL] - (pages[page + 1, VALUE] - pages[page, VALUE])
         to = zigzag(nulls, out, to)
     skipped = np.int64(0)
     for which in range(3):
         counts = repetition
+        first = np.int64(0)
         if which == 1:
             counts = definition
-        elif which == 2:
-            counts = nan_counts
         columns = np.int64(counts.shape[1])
+        if which == 2:
+            counts = pages
+            first = np.int64(NAN_COUNT)
+            columns = np.int64(has_nan)
         if columns == 0:
             skipped += 1
             continue
-        to = _list(LIST_FIELD + (skipped << 4), I64, pages * columns, out, to)
+        to = _list(LIST_FIELD + (skipped << 4), I64, count * columns, out, to)
         skipped = np.int64(0)
-        for page in range(pages):
-            for column in range(columns):
+        for page in range(count):
+            for column in range(first, first + columns):
                 to = zigzag(counts[page, column], out, to)
     out[to] = 0
     return to + 1
 
 
 @kernel
-def encode_offset_index(offset: Int, sizes: Int64s, fences: Int64s, value_bytes: Int64s, out: Bytes) -> Int:
-    """Encode the ``OffsetIndex`` of pages of ``sizes`` bytes, one after another from ``offset``; returns its length.
-
-    ``value_bytes`` int64[pages], or empty where there are none to tell.
-    """
-    pages = np.int64(len(sizes))
-    to = _list(LIST_FIELD, STRUCT, pages, out, np.int64(0))
-    for page in range(pages):
+def encode_offset_index(pages: Int64s, offset: Int, with_value_bytes: bool, out: Bytes) -> Int:
+    """Encode the ``OffsetIndex`` of pages that follow one another from ``offset``; returns its length."""
+    count = np.int64(len(pages)) - 1
+    to = _list(LIST_FIELD, STRUCT, count, out, np.int64(0))
+    for page in range(count):
+        size = pages[page, STORED_END] - pages[page, HEADER]
         out[to] = 0x16
         to = zigzag(offset, out, to + 1)
         out[to] = 0x15
-        to = zigzag(sizes[page], out, to + 1)
+        to = zigzag(size, out, to + 1)
         out[to] = 0x16
-        to = zigzag(fences[ROWS, page], out, to + 1)
+        to = zigzag(pages[page, ROW], out, to + 1)
         out[to] = 0
         to += 1
-        offset += sizes[page]
-    if len(value_bytes) > 0:
-        to = _list(LIST_FIELD, I64, pages, out, to)
-        for page in range(pages):
-            to = zigzag(value_bytes[page], out, to)
+        offset += size
+    if with_value_bytes:
+        to = _list(LIST_FIELD, I64, count, out, to)
+        for page in range(count):
+            to = zigzag(pages[page, VALUE_BYTES], out, to)
     out[to] = 0
     return to + 1

@@ -21,6 +21,8 @@ from colwriter.kernels._jit import (
 )
 from colwriter.kernels.bits import ALL, valid_slots
 from colwriter.kernels.compact import MAX_VARINT, varint, zigzag
+from colwriter.kernels.framing import values_start
+from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, SLOT, START, VALUE_BYTES
 from colwriter.kernels.plain import INVALID_OFFSETS, copy_value, extremes, shared_prefix
 
 # Parts of a block, its miniblocks.
@@ -159,25 +161,23 @@ def encode_page(
 @kernel
 def encode_integers(
     values: Array,
-    value_starts: Int64s,
-    lead: Int64s,
+    ranges: Int64s,
     deltas: Array,
     words: Array,
     lanes8: Bytes,
     lanes16: Array,
     lanes32: Array,
     lanes64: Array,
+    pages: Int64s,
     out: Bytes,
-    starts: Int64s,
-    ends: Int64s,
 ) -> Int:
-    """DELTA_BINARY_PACKED: the values of page i are ``values[value_starts[i]:value_starts[i + 1]]``, without nulls."""
+    """DELTA_BINARY_PACKED: the values of page i are ``values[ranges[i, 0]:ranges[i, 1]]``, without nulls."""
     position = np.int64(0)
-    for page in range(len(value_starts) - 1):
-        position += lead[page]
-        starts[page] = position
+    for page in range(len(ranges)):
+        position = values_start(pages, page, LEAD, position)
+        pages[page, START] = position
         position = encode_page(
-            values[value_starts[page] : value_starts[page + 1]],
+            values[ranges[page, 0] : ranges[page, 1]],
             deltas,
             words,
             lanes8,
@@ -187,7 +187,7 @@ def encode_integers(
             out,
             position,
         )
-        ends[page] = position
+        pages[page, END] = position
     return position
 
 
@@ -197,8 +197,6 @@ def encode_byte_arrays(
     data: Bytes,
     validity: Bytes,
     bit_offset: Int,
-    slot_starts: Int64s,
-    lead: Int64s,
     prefixed: bool,
     bounds: bool,
     places: Int64s,
@@ -210,27 +208,22 @@ def encode_byte_arrays(
     lanes16: Array,
     lanes32: Array,
     lanes64: Array,
+    pages: Int64s,
     out: Bytes,
-    starts: Int64s,
-    ends: Int64s,
-    minima: Array,
-    maxima: Array,
-    value_bytes: Int64s,
 ) -> Int:
     """DELTA_BYTE_ARRAY, or if not ``prefixed`` DELTA_LENGTH_BYTE_ARRAY, which is the same without the prefixes.
 
     Slots, nulls, bounds and the result are those of ``plain.encode_byte_arrays``, and offsets are not trusted either.
     ``places`` int64, ``prefixes`` and ``suffixes`` int32 have room for the values of the largest page.
-    ``value_bytes`` int64[pages] takes the bytes of each page's values.
     """
     size = np.int64(len(data))
     end_of_value = np.int64(0)
     position = np.int64(0)
-    for page in range(len(slot_starts) - 1):
-        position += lead[page]
-        starts[page] = position
-        slot = slot_starts[page]
-        end = slot_starts[page + 1]
+    for page in range(len(pages) - 1):
+        position = values_start(pages, page, LEAD, position)
+        pages[page, START] = position
+        slot = pages[page, SLOT]
+        end = pages[page + 1, SLOT]
         total = np.int64(0)
         num_values = np.int64(0)
         before = np.int64(0)
@@ -280,8 +273,8 @@ def encode_byte_arrays(
             for i in range(num_values):
                 copy_value(data, places[i], np.int64(suffixes[i]), out, position)
                 position += suffixes[i]
-        ends[page] = position
-        minima[page] = least
-        maxima[page] = greatest
-        value_bytes[page] = total
+        pages[page, END] = position
+        pages[page, LEAST] = least
+        pages[page, GREATEST] = greatest
+        pages[page, VALUE_BYTES] = total
     return position

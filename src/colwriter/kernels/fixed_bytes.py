@@ -21,6 +21,8 @@ from colwriter.kernels._jit import (
     store_u64,
 )
 from colwriter.kernels.bits import ALL, bits_at, valid_slots
+from colwriter.kernels.framing import values_start
+from colwriter.kernels.page_table import END, GREATEST, LEAST, NAN_COUNT, SLOT, START
 
 
 @kernel
@@ -29,11 +31,9 @@ def encode_fixed_bytes(
     width: Int,
     validity: Bytes,
     bit_offset: Int,
-    slot_starts: Int64s,
-    lead: Int64s,
+    lead: Int,
+    pages: Int64s,
     out: Bytes,
-    starts: Int64s,
-    ends: Int64s,
 ) -> Int:
     """Values of ``width`` bytes, slot i being ``data[i * width:(i + 1) * width]``, nulls left out; returns the end.
 
@@ -41,11 +41,11 @@ def encode_fixed_bytes(
     """
     position = np.int64(0)
     size = np.int64(len(data))
-    for page in range(len(slot_starts) - 1):
-        position += lead[page]
-        starts[page] = position
-        slot = slot_starts[page]
-        end = slot_starts[page + 1]
+    for page in range(len(pages) - 1):
+        position = values_start(pages, page, lead, position)
+        pages[page, START] = position
+        slot = pages[page, SLOT]
+        end = pages[page + 1, SLOT]
         while slot < end:
             count = min(np.int64(64), end - slot)
             if len(validity) == 0:
@@ -69,7 +69,7 @@ def encode_fixed_bytes(
                         out[position + k] = data[start + k]
                 position += width
             slot += count
-        ends[page] = position
+        pages[page, END] = position
     return position
 
 
@@ -100,22 +100,20 @@ def min_max_fixed_bytes(
     signed: bool,
     validity: Bytes,
     bit_offset: Int,
-    slot_starts: Int64s,
-    minima: Int64s,
-    maxima: Int64s,
+    pages: Int64s,
 ) -> None:
     """Slots of the least and the greatest value of each page, -1 where there is none.
 
     Values compare as unsigned bytes, or with ``signed`` as big-endian numbers: those differ in the first bit alone.
     """
     flip = np.uint64(1) << np.uint64(63) if signed else np.uint64(0)
-    for page in range(len(slot_starts) - 1):
+    for page in range(len(pages) - 1):
         least = np.int64(-1)
         greatest = np.int64(-1)
         low = np.uint64(0)
         high = np.uint64(0)
-        slot = slot_starts[page]
-        end = slot_starts[page + 1]
+        slot = pages[page, SLOT]
+        end = pages[page + 1, SLOT]
         while slot < end:
             count = min(np.int64(64), end - slot)
             word = valid_slots(validity, bit_offset + slot, count)
@@ -136,8 +134,8 @@ def min_max_fixed_bytes(
                     greatest = at
                     high = prefix
             slot += count
-        minima[page] = least
-        maxima[page] = greatest
+        pages[page, LEAST] = least
+        pages[page, GREATEST] = greatest
 
 
 @inlined
@@ -163,25 +161,21 @@ def encode_bits(
     value_offset: Int,
     validity: Bytes,
     bit_offset: Int,
-    slot_starts: Int64s,
-    lead: Int64s,
+    lead: Int,
+    pages: Int64s,
     out: Bytes,
-    starts: Int64s,
-    ends: Int64s,
-    minima: Int64s,
-    maxima: Int64s,
 ) -> Int:
     """BOOLEANs: a bit each, least significant first, slot i being bit ``value_offset + i``; returns the end.
 
-    ``minima`` and ``maxima`` take 0 or 1, and are left alone where a page has no values. ``out`` has sixteen writable
+    The least and the greatest are 0 or 1, and left alone where a page has no values. ``out`` has sixteen writable
     bytes after the last value.
     """
     position = np.int64(0)
-    for page in range(len(slot_starts) - 1):
-        position += lead[page]
-        starts[page] = position
-        slot = slot_starts[page]
-        end = slot_starts[page + 1]
+    for page in range(len(pages) - 1):
+        position = values_start(pages, page, lead, position)
+        pages[page, START] = position
+        slot = pages[page, SLOT]
+        end = pages[page + 1, SLOT]
         pending = np.uint64(0)
         filled = np.int64(0)
         any_true = np.uint64(0)
@@ -209,10 +203,10 @@ def encode_bits(
             slot += count
         store_u64(out, position, pending)
         position += (filled + 7) >> 3
-        ends[page] = position
+        pages[page, END] = position
         if any_true | any_false != np.uint64(0):
-            minima[page] = 0 if any_false != np.uint64(0) else 1
-            maxima[page] = 1 if any_true != np.uint64(0) else 0
+            pages[page, LEAST] = 0 if any_false != np.uint64(0) else 1
+            pages[page, GREATEST] = 1 if any_true != np.uint64(0) else 0
     return position
 
 
@@ -221,27 +215,25 @@ def min_max_floats(
     values: Array,
     validity: Bytes,
     bit_offset: Int,
-    slot_starts: Int64s,
-    slot_ends: Int64s,
+    ranges: Int64s,
     infinity: Int,
-    minima: Int64s,
-    maxima: Int64s,
-    nans: Int64s,
+    pages: Int64s,
 ) -> None:
     """Bounds of floating-point numbers, given as their bits, and how many of them are not a number.
 
+    Those of a page are the valid slots from ``ranges[page, 0]`` to ``ranges[page, 1]``.
     ``values`` int16, int32 or int64; ``infinity`` the bits above which, but for the sign, there is no number. The
     bounds are keys that order like the numbers: the bits, and those of a negative number with all but the sign flipped.
     Where a page has no number, the least key is above the greatest.
     """
     shift = 8 * values.itemsize - 1
     magnitude = (np.int64(1) << shift) - np.int64(1)
-    for page in range(len(slot_starts)):
+    for page in range(len(ranges)):
         least = np.int64(0x7FFFFFFFFFFFFFFF)
         greatest = ~least
         nan = np.int64(0)
-        slot = slot_starts[page]
-        end = slot_ends[page]
+        slot = ranges[page, 0]
+        end = ranges[page, 1]
         while slot < end:
             count = min(np.int64(64), end - slot)
             if len(validity) == 0:
@@ -267,6 +259,6 @@ def min_max_floats(
                     greatest = max(greatest, key if is_valid and not is_nan else ~np.int64(0x7FFFFFFFFFFFFFFF))
                     nan += np.int64(is_nan and is_valid)
             slot += count
-        minima[page] = least
-        maxima[page] = greatest
-        nans[page] = nan
+        pages[page, LEAST] = least
+        pages[page, GREATEST] = greatest
+        pages[page, NAN_COUNT] = nan

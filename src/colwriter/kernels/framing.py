@@ -5,17 +5,34 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel
-
-# Data page V1 puts the length of its levels in front of them, in four bytes; V2 has it in the header.
-LENGTH_PREFIX = 4
+from colwriter.kernels.page_table import (
+    BODY,
+    DEFINITION_BYTES,
+    END,
+    HEADER,
+    LENGTH_PREFIX,
+    REPETITION_BYTES,
+    START,
+    STORED_END,
+)
 
 
 @inlined
-def _place(levels: Bytes, start: Int, end: Int, prefixed: bool, out: Bytes, to: Int) -> Int:
-    """Copy encoded levels so that they end at ``to``; returns where they begin."""
-    size = end - start
+def values_start(pages: Int64s, page: Int, lead: Int, end: Int) -> Int:
+    """Where the values of a page start in the output of an encoder, if those of the page before end at ``end``.
+
+    The page's levels are put between, and ``lead`` bytes besides: ``LEAD`` for a page of the file.
+    """
+    return end + lead + pages[page, REPETITION_BYTES] + pages[page, DEFINITION_BYTES]
+
+
+@inlined
+def _place(levels: Bytes, start: Int, size: Int, prefixed: bool, out: Bytes, to: Int) -> Int:
+    """Copy encoded levels, if there are such, so that they end at ``to``; returns where they begin."""
+    if len(levels) == 0:
+        return to
     to -= size
-    source = levels[start:end]
+    source = levels[start : start + size]
     target = out[to : to + size]
     for i in range(len(source)):
         target[i] = source[i]
@@ -27,36 +44,45 @@ def _place(levels: Bytes, start: Int, end: Int, prefixed: bool, out: Bytes, to: 
 
 
 @kernel
-def place_levels(
-    repetition: Bytes,
-    repetition_starts: Int64s,
-    definition: Bytes,
-    definition_starts: Int64s,
-    value_starts: Int64s,
-    prefixed: bool,
-    out: Bytes,
-    body_starts: Int64s,
-) -> None:
-    """Put each page's levels right before its values. An empty ``*_starts`` means that there are no such levels.
+def place_levels(repetition: Bytes, definition: Bytes, prefixed: bool, pages: Int64s, out: Bytes) -> None:
+    """Put each page's levels right before its values in ``out``: that is its body, which is not compressed yet.
 
-    ``value_starts`` int64[pages], byte positions in ``out``; ``body_starts`` takes where each page's body begins.
+    ``repetition`` and ``definition``: the encoded levels of all ``pages``, one page after another.
     """
-    for page in range(len(value_starts)):
-        start = value_starts[page]
-        if len(definition_starts) > 0:
-            start = _place(definition, definition_starts[page], definition_starts[page + 1], prefixed, out, start)
-        if len(repetition_starts) > 0:
-            start = _place(repetition, repetition_starts[page], repetition_starts[page + 1], prefixed, out, start)
-        body_starts[page] = start
+    first_repetition = np.int64(0)
+    first_definition = np.int64(0)
+    for page in range(len(pages) - 1):
+        size = pages[page, DEFINITION_BYTES]
+        start = _place(definition, first_definition, size, prefixed, out, pages[page, START])
+        first_definition += size
+        size = pages[page, REPETITION_BYTES]
+        pages[page, BODY] = _place(repetition, first_repetition, size, prefixed, out, start)
+        first_repetition += size
+        pages[page, STORED_END] = pages[page, END]
+
+
+@inlined
+def _append(data: Bytes, start: Int, end: Int, out: Bytes, to: Int) -> Int:
+    """Copy ``data[start:end]`` to ``out[to:]``; returns the end."""
+    source = data[start:end]
+    target = out[to : to + len(source)]
+    for k in range(len(source)):
+        target[k] = source[k]
+    return to + end - start
 
 
 @kernel
-def gather(data: Bytes, starts: Int64s, ends: Int64s, out: Bytes, to: Int) -> Int:
-    """Copy ``data[starts[i]:ends[i]]`` one after another to ``out[to:]``; returns the end."""
+def gather_pages(data: Bytes, pages: Int64s, out: Bytes, to: Int) -> Int:
+    """Copy pages as they are stored, with their headers, one after another to ``out[to:]``; returns the end."""
+    for page in range(len(pages) - 1):
+        to = _append(data, pages[page, HEADER], pages[page, STORED_END], out, to)
+    return to
+
+
+@kernel
+def gather(data: Bytes, starts: Int64s, ends: Int64s, out: Bytes) -> Int:
+    """Copy ``data[starts[i]:ends[i]]`` one after another to ``out``; returns the end."""
+    to = np.int64(0)
     for i in range(len(starts)):
-        source = data[starts[i] : ends[i]]
-        target = out[to : to + len(source)]
-        for k in range(len(source)):
-            target[k] = source[k]
-        to += len(source)
+        to = _append(data, starts[i], ends[i], out, to)
     return to

@@ -15,19 +15,20 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, load_u64
-from colwriter.kernels.pagination import LEVELS, ROWS, SLOTS, VALUES, count_valid
+from colwriter.kernels.page_table import LEVEL, ROW, SLOT, VALUE
+from colwriter.kernels.pagination import count_valid
 
 # Measured in benchmarks/histogram.py; see docs/performance.md.
 NUM_PARTIALS = 4
 
 
 @kernel
-def count_levels(levels: Bytes, level_starts: Int64s, num_partials: Int, partials: Int64s, histograms: Int64s) -> None:
+def count_levels(levels: Bytes, pages: Int64s, num_partials: Int, partials: Int64s, histograms: Int64s) -> None:
     """Histogram of each page's levels, for any number of levels.
 
-    ``levels`` uint8, none above ``histograms.shape[1] - 1``; ``level_starts`` int64[pages + 1]; ``num_partials`` 1, 2,
+    ``levels`` uint8, none above ``histograms.shape[1] - 1``; ``pages``: the page table; ``num_partials`` 1, 2,
     4 or 8; ``partials`` int64, scratch of at least ``num_partials * histograms.shape[1]``, all zero before and after;
-    ``histograms`` int64[pages, max level + 1], overwritten.
+    ``histograms`` int64[any, max level + 1], of which a row a page is overwritten.
     """
     size = histograms.shape[1]
     last = num_partials - 1
@@ -39,9 +40,9 @@ def count_levels(levels: Bytes, level_starts: Int64s, num_partials: Int, partial
     p5 = (5 & last) * size
     p6 = (6 & last) * size
     p7 = (7 & last) * size
-    for page in range(len(level_starts) - 1):
-        i = level_starts[page]
-        end = level_starts[page + 1]
+    for page in range(len(pages) - 1):
+        i = pages[page, LEVEL]
+        end = pages[page + 1, LEVEL]
         while i + 8 <= end:
             word = load_u64(levels, i)
             partials[np.int64(word & byte)] += 1
@@ -66,16 +67,17 @@ def count_levels(levels: Bytes, level_starts: Int64s, num_partials: Int, partial
 
 @kernel
 def count_nulls(
-    slots: Int64s, slot_level: Int, level: Int, validity: Bytes, bit_offset: Int, definition: Int64s
+    slots: Int64s, column: Int, slot_level: Int, level: Int, validity: Bytes, bit_offset: Int, definition: Int64s
 ) -> None:
     """Column ``level`` of the histograms: the slots that are not valid, but for those of a level above in the schema.
 
-    ``slots`` int64[pages + 1]: the first slot of each page, and the end; they have levels from ``slot_level`` on.
+    Column ``column`` of ``slots``, which has a row for each page and one more, is the first slot of each page, and the
+    end; they have levels from ``slot_level`` on.
     ``definition`` int64[pages + 1, max level + 1], whose columns from ``slot_level`` to ``level`` are known.
     """
     for page in range(len(slots) - 1):
-        first = bit_offset + slots[page]
-        end = bit_offset + slots[page + 1]
+        first = bit_offset + slots[page, column]
+        end = bit_offset + slots[page + 1, column]
         nulls = end - first - count_valid(validity, first, end)
         for above in range(slot_level, level):
             nulls -= definition[page, above]
@@ -85,6 +87,7 @@ def count_nulls(
 @kernel
 def count_empty_lists(
     slots: Int64s,
+    column: Int,
     slot_level: Int,
     level: Int,
     repetition_level: Int,
@@ -96,21 +99,21 @@ def count_empty_lists(
     """As ``count_nulls``, of slots that are lists: those without elements that are not null have ``level``.
 
     ``offsets``: one more than slots; null lists span no elements. All elements but the first of each list are counted
-    in column ``repetition_level`` of ``repetition``. ``elements`` int64[pages + 1] takes the first element of each
+    in column ``repetition_level`` of ``repetition``. ``elements`` int64[pages + 1, 1] takes the first element of each
     page, and the end.
     """
     base = np.int64(offsets[0])
-    elements[0] = np.int64(offsets[slots[0]]) - base
+    elements[0, 0] = np.int64(offsets[slots[0, column]]) - base
     for page in range(len(slots) - 1):
-        start = slots[page]
-        end = slots[page + 1]
+        start = slots[page, column]
+        end = slots[page + 1, column]
         starts = offsets[start:end]
         stops = offsets[start + 1 : end + 1]
         empty = np.int64(0)
         for i in range(len(starts)):
             empty += np.int64(starts[i] == stops[i])
-        elements[page + 1] = np.int64(offsets[end]) - base
-        repetition[page, repetition_level] = elements[page + 1] - elements[page] - (end - start - empty)
+        elements[page + 1, 0] = np.int64(offsets[end]) - base
+        repetition[page, repetition_level] = elements[page + 1, 0] - elements[page, 0] - (end - start - empty)
         for null in range(slot_level, level):
             empty -= definition[page, null]
         definition[page, level] = empty
@@ -125,23 +128,23 @@ def _fill_in_rest(histograms: Int64s, page: Int, first: Int, level: Int, total: 
 
 
 @kernel
-def fill_in(fences: Int64s, slot_level: Int, repetition: Int64s, definition: Int64s) -> None:
+def fill_in(pages: Int64s, slot_level: Int, repetition: Int64s, definition: Int64s) -> None:
     """Complete histograms by what the page table has: rows, levels, slots and values.
 
     A row starts where the repetition level is 0; a value has the largest definition level; slots have levels from
     ``slot_level`` on. So the largest repetition level, empty lists of slots, which have the level below
     ``slot_level``, and what is null last, which has the level below the largest, are what is left. Other columns must
-    be known. ``fences`` int64[4, pages + 1] as in ``paginate``; ``repetition`` and ``definition`` int64[pages + 1,
+    be known. ``pages`` is the page table; ``repetition`` and ``definition`` int64[pages + 1,
     max level + 1], without columns if all are 0. The row after the last page takes the sums over the pages.
     """
-    pages = fences.shape[1] - 1
+    count = np.int64(len(pages)) - 1
     top = definition.shape[1] - 1
-    for page in range(pages):
-        levels = fences[LEVELS, page + 1] - fences[LEVELS, page]
-        slots = fences[SLOTS, page + 1] - fences[SLOTS, page]
-        values = fences[VALUES, page + 1] - fences[VALUES, page]
+    for page in range(count):
+        levels = pages[page + 1, LEVEL] - pages[page, LEVEL]
+        slots = pages[page + 1, SLOT] - pages[page, SLOT]
+        values = pages[page + 1, VALUE] - pages[page, VALUE]
         if repetition.shape[1] > 0:
-            repetition[page, 0] = fences[ROWS, page + 1] - fences[ROWS, page]
+            repetition[page, 0] = pages[page + 1, ROW] - pages[page, ROW]
             _fill_in_rest(repetition, page, np.int64(0), repetition.shape[1] - 1, levels)
         if slot_level > 0:
             _fill_in_rest(definition, page, np.int64(0), slot_level - 1, levels - slots)
@@ -151,6 +154,6 @@ def fill_in(fences: Int64s, slot_level: Int, repetition: Int64s, definition: Int
     for histograms in (repetition, definition):
         for level in range(histograms.shape[1]):
             total = np.int64(0)
-            for page in range(pages):
+            for page in range(count):
                 total += histograms[page, level]
-            histograms[pages, level] = total
+            histograms[count, level] = total

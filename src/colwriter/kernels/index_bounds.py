@@ -6,6 +6,7 @@ import numpy as np
 
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, byte_swap, inlined, kernel, load_u64
 from colwriter.kernels.dictionary import FIRST_MASKS
+from colwriter.kernels.page_table import GREATEST, LEAST, VALUE
 
 
 @inlined
@@ -24,28 +25,25 @@ def _has_both(indices: Array, a: Int, b: Int) -> Int:
 @kernel
 def min_max_indices_fixed(
     indices: Array,
-    value_starts: Int64s,
     entries: Array,
-    num_entries: Int,
-    minima: Array,
-    maxima: Array,
+    pages: Int64s,
 ) -> None:
-    """Least and greatest entry that each page refers to.
+    """Least and greatest entry that each page refers to; left alone where a page has no values.
 
     Most pages of a dictionary of few entries refer to the least and the greatest of all, soon after they start.
     """
     least = np.int32(0)
     greatest = np.int32(0)
-    for k in range(num_entries):
+    for k in range(len(entries)):
         least = np.int32(k) if entries[k] < entries[least] else least
         greatest = np.int32(k) if entries[k] > entries[greatest] else greatest
-    for page in range(len(value_starts) - 1):
-        of_page = indices[value_starts[page] : value_starts[page + 1]]
+    for page in range(len(pages) - 1):
+        of_page = indices[pages[page, VALUE] : pages[page + 1, VALUE]]
         if len(of_page) == 0:
             continue
         if _has_both(of_page, least, greatest):
-            minima[page] = entries[least]
-            maxima[page] = entries[greatest]
+            pages[page, LEAST] = entries[least]
+            pages[page, GREATEST] = entries[greatest]
             continue
         low = entries[np.uint64(of_page[0])]
         high = low
@@ -53,8 +51,8 @@ def min_max_indices_fixed(
             value = entries[np.uint64(of_page[i])]
             low = value if value < low else low
             high = value if value > high else high
-        minima[page] = low
-        maxima[page] = high
+        pages[page, LEAST] = low
+        pages[page, GREATEST] = high
 
 
 @inlined
@@ -86,18 +84,16 @@ def min_max_indices_byte_arrays(
     offsets: Array,
     data: Bytes,
     indices: Array,
-    value_starts: Int64s,
     entries: Array,
-    num_entries: Int,
     seen: Array,
     prefixes: Array,
-    minima: Array,
-    maxima: Array,
+    pages: Int64s,
 ) -> None:
     """Slots of the least and greatest value that each page refers to (-1: none).
 
     ``seen`` int32 and ``prefixes`` uint64 are scratch of one an entry: most comparisons need no more than a prefix.
     """
+    num_entries = len(entries)
     seen[:num_entries] = -1
     least = np.int32(0)
     greatest = np.int32(0)
@@ -111,15 +107,15 @@ def min_max_indices_byte_arrays(
             prefix > prefixes[greatest] or _less(offsets, data, entries[greatest], entries[k])
         ):
             greatest = np.int32(k)
-    for page in range(len(value_starts) - 1):
-        of_page = indices[value_starts[page] : value_starts[page + 1]]
-        minima[page] = -1
-        maxima[page] = -1
+    for page in range(len(pages) - 1):
+        of_page = indices[pages[page, VALUE] : pages[page + 1, VALUE]]
+        pages[page, LEAST] = -1
+        pages[page, GREATEST] = -1
         if len(of_page) == 0:
             continue
         if _has_both(of_page, least, greatest):
-            minima[page] = entries[least]
-            maxima[page] = entries[greatest]
+            pages[page, LEAST] = entries[least]
+            pages[page, GREATEST] = entries[greatest]
             continue
         low = prefixes[np.uint64(of_page[0])]
         high = low
@@ -134,7 +130,7 @@ def min_max_indices_byte_arrays(
                 continue
             seen[index] = page
             slot = entries[index]
-            if prefix == low and (minima[page] < 0 or _less(offsets, data, slot, minima[page])):
-                minima[page] = slot
-            if prefix == high and (maxima[page] < 0 or _less(offsets, data, maxima[page], slot)):
-                maxima[page] = slot
+            if prefix == low and (pages[page, LEAST] < 0 or _less(offsets, data, slot, pages[page, LEAST])):
+                pages[page, LEAST] = slot
+            if prefix == high and (pages[page, GREATEST] < 0 or _less(offsets, data, pages[page, GREATEST], slot)):
+                pages[page, GREATEST] = slot

@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, kernel, load_u64, popcount
+from colwriter.kernels.page_table import LEVEL, ROW, SLOT, VALUE
 
 BLOCK_ROWS = 8192
-# Rows of the table of fences.
-ROWS, LEVELS, SLOTS, VALUES = 0, 1, 2, 3
 TOO_MANY_PAGES = -1
 ONE = np.uint64(1)
 
@@ -86,12 +85,12 @@ def paginate(
     boundaries: Int64s,
     stop_value: Int,
     num_rows: Int,
-    fences: Int64s,
+    pages: Int64s,
 ) -> Int:
-    """Cut the rows from ``fences[0, 0]`` on into pages; returns their number.
+    """Cut the rows from that of ``pages[0]`` on into pages; returns their number.
 
-    ``fences`` int64[4, any] takes the first row, level, slot and value of each page, then the ends of the last page.
-    Column 0 is where to start. ``row_levels`` and ``row_slots`` int64[rows + 1] say where rows start; without them,
+    ``pages`` int64[any, ``COLUMNS``]: the page table takes the first row, level, slot and value of each page, then the
+    ends of the last page. ``row_levels`` and ``row_slots`` int64[rows + 1] say where rows start; without them,
     each row is one level and one slot. Values are the valid slots (``validity`` may be empty: all). A level takes
     ``level_bits``, a value ``value_bits`` and, where ``offsets`` is not empty, the bytes between its slot's offsets.
     ``boundaries``: rows, rising, at which a page starts in any case.
@@ -100,9 +99,9 @@ def paginate(
     nested = len(row_levels) > 0
     page = np.int64(0)
     boundary = np.int64(0)
-    row = fences[ROWS, 0]
+    row = pages[page, ROW]
     while row < num_rows:
-        if page + 1 >= fences.shape[1]:
+        if page + 1 >= len(pages):
             return TOO_MANY_PAGES
         first_row = row
         while boundary < len(boundaries) and boundaries[boundary] <= row:
@@ -110,10 +109,10 @@ def paginate(
         end_row: Int = min(num_rows, row + max_rows)
         if boundary < len(boundaries):
             end_row = min(end_row, boundaries[boundary])
-        first_level = fences[LEVELS, page]
+        first_level = pages[page, LEVEL]
         level = first_level
-        slot = fences[SLOTS, page]
-        value = fences[VALUES, page]
+        slot = pages[page, SLOT]
+        value = pages[page, VALUE]
         bits = np.int64(0)
         step = np.int64(BLOCK_ROWS)
         while row < end_row:
@@ -141,8 +140,8 @@ def paginate(
         if row == first_row:
             break
         page += 1
-        fences[ROWS, page] = row
-        fences[LEVELS, page] = level
-        fences[SLOTS, page] = slot
-        fences[VALUES, page] = value
+        pages[page, ROW] = row
+        pages[page, LEVEL] = level
+        pages[page, SLOT] = slot
+        pages[page, VALUE] = value
     return page

@@ -1,8 +1,9 @@
 """PLAIN values of all the pages of a column chunk (Parquet specification, Encodings.md, "Plain").
 
-Every values encoder places its pages in ``out`` by the same rule: it leaves ``lead[page]`` bytes free before a
-page's values, where the page's header and levels are put later, then moves up to a multiple of ``alignment``.
-It sets ``starts[page]`` and ``ends[page]``, byte positions in ``out``.
+Every values encoder places its pages in ``out`` by the same rule: it leaves bytes free before a page's values
+(``page_table.values_start``), where the page's header and levels are put later. It takes the slots or values of a page
+from the page table ``pages``, and fills in where those of the page start and end in ``out``, in bytes. Rows of the page
+table need not be the first of the column chunk.
 
 Where nulls are dropped, the valid slots are read off 64 bits of the validity bitmap at a time. An empty
 ``validity`` means that every slot holds a value.
@@ -28,6 +29,8 @@ from colwriter.kernels._jit import (
     store_u64,
 )
 from colwriter.kernels.bits import valid_slots
+from colwriter.kernels.framing import values_start
+from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, SLOT, START, VALUE, VALUE_BYTES
 
 # Readable and writable bytes that must follow the last value in `out`: whole words are stored past its end.
 OUT_PADDING = 64
@@ -43,8 +46,8 @@ SHORT = 24
 
 
 @inlined
-def _min_max(values: Array, extremes: Int64s, page: Int) -> None:
-    """The least and the greatest of some values, if there are any, as the ``extremes`` of a page."""
+def _min_max(values: Array, pages: Int64s, page: Int) -> None:
+    """The least and the greatest of some values, if there are any, as those of a page."""
     if len(values) == 0:
         return
     least = values[0]
@@ -52,8 +55,8 @@ def _min_max(values: Array, extremes: Int64s, page: Int) -> None:
     for i in range(len(values)):  # of a slice, which has no negative index: it vectorises
         least = min(least, values[i])
         greatest = max(greatest, values[i])
-    extremes[0, page] = least
-    extremes[1, page] = greatest
+    pages[page, LEAST] = least
+    pages[page, GREATEST] = greatest
 
 
 @kernel
@@ -61,28 +64,25 @@ def encode_fixed(
     values: Array,
     validity: Bytes,
     bit_offset: Int,
-    slot_starts: Int64s,
-    lead: Int64s,
+    lead: Int,
     alignment: Int,
+    bounds: bool,
+    pages: Int64s,
     out: Array,
-    starts: Int64s,
-    ends: Int64s,
-    extremes: Int64s,
 ) -> None:
     """Values of fixed width, nulls left out.
 
-    ``values`` and ``out`` have the same dtype; ``alignment`` is a multiple of its size. ``slot_starts``
-    int64[pages + 1]: first slot of each page; slot i is ``values[i]``, valid where bit ``bit_offset + i`` is set.
-    ``extremes`` int64[2, pages] takes the least and the greatest of each page that has values, as signed integers;
-    without columns they are not looked for.
+    ``values`` and ``out`` have the same dtype; a page starts at a multiple of ``alignment``, which is a multiple of its
+    size. Slot i is ``values[i]``, valid where bit ``bit_offset + i`` is set. With ``bounds``, the least and the
+    greatest of each page that has values are found, as signed integers. ``lead``: see ``values_start``.
     """
     width = values.itemsize
     end_of_page = np.int64(0)
-    for page in range(len(slot_starts) - 1):
-        start = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
+    for page in range(len(pages) - 1):
+        start = (values_start(pages, page, lead, end_of_page) + alignment - 1) // alignment * alignment
         to = start // width
-        slot = slot_starts[page]
-        end = slot_starts[page + 1]
+        slot = pages[page, SLOT]
+        end = pages[page + 1, SLOT]
         if len(validity) == 0:
             source = values[slot:end]
             target = out[to : to + len(source)]
@@ -119,18 +119,18 @@ def encode_fixed(
                     to += np.int64(word & np.uint64(1))
                     word >>= np.uint64(1)
             slot += count
-        starts[page] = start
         end_of_page = to * width
-        ends[page] = end_of_page
-        if extremes.shape[1] > 0:
-            _min_max(out[start // width : to], extremes, page)
+        pages[page, START] = start
+        pages[page, END] = end_of_page
+        if bounds:
+            _min_max(out[start // width : to], pages, page)
 
 
 @kernel
-def min_max_fixed(values: Array, starts: Int64s, ends: Int64s, extremes: Int64s) -> None:
-    """Least and greatest of ``values[starts[page]:ends[page]]``; untouched where a page has no values."""
-    for page in range(len(starts)):
-        _min_max(values[starts[page] : ends[page]], extremes, page)
+def min_max_fixed(values: Array, ranges: Int64s, pages: Int64s) -> None:
+    """Least and greatest of ``values[ranges[page, 0]:ranges[page, 1]]``; untouched where a page has no values."""
+    for page in range(len(ranges)):
+        _min_max(values[ranges[page, 0] : ranges[page, 1]], pages, page)
 
 
 @inlined
@@ -223,30 +223,24 @@ def encode_byte_arrays(
     data: Bytes,
     validity: Bytes,
     bit_offset: Int,
-    slot_starts: Int64s,
-    lead: Int64s,
-    alignment: Int,
     bounds: bool,
+    pages: Int64s,
     out: Bytes,
-    starts: Int64s,
-    ends: Int64s,
-    minima: Array,
-    maxima: Array,
 ) -> Int:
     """Values of variable length, each after its length in four bytes; nulls left out.
 
-    Slot i is ``data[offsets[i]:offsets[i + 1]]``. With ``bounds``, ``minima`` and ``maxima`` take the slots of each
-    page's least and greatest value (-1 where there is none). Offsets are not trusted: where one goes down or
-    past the data, nothing is read and ``INVALID_OFFSETS`` is returned. Returns the end of the last page.
+    Slot i is ``data[offsets[i]:offsets[i + 1]]``. With ``bounds``, the slots of each page's least and greatest value
+    are found (-1 where there is none). Offsets are not trusted: where one goes down or past the data, nothing is read
+    and ``INVALID_OFFSETS`` is returned. Returns the end of the last page.
     """
     size = np.int64(len(data))
     before = np.int64(0)
     end_of_page = np.int64(0)
-    for page in range(len(slot_starts) - 1):
-        position = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
-        starts[page] = position
-        slot = slot_starts[page]
-        end = slot_starts[page + 1]
+    for page in range(len(pages) - 1):
+        first = values_start(pages, page, LEAD, end_of_page)
+        position = first
+        slot = pages[page, SLOT]
+        end = pages[page + 1, SLOT]
         least = np.int64(-1)
         greatest = np.int64(-1)
         least_prefix = np.uint64(0)
@@ -275,20 +269,22 @@ def encode_byte_arrays(
                         offsets, data, at, start, length, least, greatest, least_prefix, greatest_prefix
                     )
             slot += count
-        ends[page] = position
         end_of_page = position
-        minima[page] = least
-        maxima[page] = greatest
+        pages[page, START] = first
+        pages[page, END] = position
+        pages[page, LEAST] = least
+        pages[page, GREATEST] = greatest
+        pages[page, VALUE_BYTES] = position - first - 4 * (pages[page + 1, VALUE] - pages[page, VALUE])
     return end_of_page
 
 
 @kernel
-def sum_lengths(offsets: Array, validity: Bytes, bit_offset: Int, slot_starts: Int64s, out: Int64s) -> None:
+def sum_lengths(offsets: Array, validity: Bytes, bit_offset: Int, pages: Int64s) -> None:
     """Bytes of the valid byte arrays of each page; what null slots may span is left out."""
-    for page in range(len(slot_starts) - 1):
+    for page in range(len(pages) - 1):
         total = np.int64(0)
-        for slot in range(slot_starts[page], slot_starts[page + 1]):
+        for slot in range(pages[page, SLOT], pages[page + 1, SLOT]):
             bit = bit_offset + slot
             if len(validity) == 0 or (validity[bit >> 3] >> np.uint8(bit & 7)) & 1:
                 total += np.int64(offsets[slot + 1]) - np.int64(offsets[slot])
-        out[page] = total
+        pages[page, VALUE_BYTES] = total

@@ -27,6 +27,8 @@ from colwriter.kernels._jit import (
     store_u64,
 )
 from colwriter.kernels.bits import ALL, bits_at
+from colwriter.kernels.framing import values_start
+from colwriter.kernels.page_table import END, LEAD, LEVEL, START, VALUE
 
 # Bit-packed runs of at most this many groups have a header of one byte, and of two.
 SHORT_GROUPS = 63
@@ -119,10 +121,11 @@ def _breaks(word: Int, after: Int, w: Int, seven: Int) -> Int:
 
 
 @kernel
-def _encode_packed(
-    data: Bytes, bit_offset: Int, width: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s
-) -> Int:
-    """Encode levels of ``width`` (1 or 2) bits, the first at ``bit_offset`` of ``data``; lengths are in bits here.
+def encode_packed(data: Bytes, bit_offset: Int, width: Int, pages: Int64s, column: Int, out: Bytes) -> Int:
+    """Encode levels of ``width`` (1 or 2) bits, the first at ``bit_offset`` of ``data``; returns the bytes written.
+
+    One bit each are the definition levels of an optional flat column: its validity bitmap. ``pages`` is the page table,
+    of which ``column`` takes the bytes of each page; they follow one another in ``out``. Lengths are in bits here.
 
     Where no run can start is found for a whole page first, by vectors, and marked in the end of the room that the page
     has in ``out``: encoded levels are at most headers ahead of their own bits (``MARKS_AHEAD``), and so never reach
@@ -138,10 +141,10 @@ def _encode_packed(
     last_group = ONE << np.uint64(64 - group)
     least = minimum_run(width) * width
     position = np.int64(0)
-    for page in range(len(level_starts) - 1):
-        out_starts[page] = position
-        start = bit_offset + level_starts[page] * width
-        count = level_starts[page + 1] - level_starts[page]
+    for page in range(len(pages) - 1):
+        first = position
+        start = bit_offset + pages[page, LEVEL] * width
+        count = pages[page + 1, LEVEL] - pages[page, LEVEL]
         marks = position + (count >> 6) + MARKS_AHEAD
         possible = max(count * width - least + 1, 0)
         words = (possible + 63) >> 6
@@ -246,22 +249,8 @@ def _encode_packed(
             groups *= 1 - found
             mark = run + length
         position = _close_groups(out, header, position, groups)
-    out_starts[len(level_starts) - 1] = position
+        pages[page, column] = position - first
     return position
-
-
-def encode_bitmap(bitmap: Bytes, bit_offset: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
-    """Encode the definition levels of an optional flat column, which are the bits of its validity bitmap.
-
-    ``level_starts`` int64[pages + 1]: first level of each page; level i is bit ``bit_offset + i``.
-    ``out_starts`` int64[pages + 1] takes where each page's bytes start in ``out``. Returns the bytes written.
-    """
-    return _encode_packed(bitmap, bit_offset, 1, level_starts, out, out_starts)
-
-
-def encode_pairs(pairs: Bytes, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
-    """Encode levels packed in two bits each; as ``encode_bitmap``, for whole bytes of ``pairs``."""
-    return _encode_packed(pairs, 0, 2, level_starts, out, out_starts)
 
 
 @inlined
@@ -280,11 +269,10 @@ def _pack_masks(bit_width: Int) -> tuple[Int, Int, Int, Int, Int, Int]:
 
 
 @kernel
-def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Bytes, out_starts: Int64s) -> Int:
-    """Encode levels that exist as an array, of ``bit_width`` 1 to 8 bits.
+def encode_levels(levels: Bytes, bit_width: Int, pages: Int64s, column: Int, out: Bytes) -> Int:
+    """Encode levels that exist as an array, of ``bit_width`` 1 to 8 bits; else as ``encode_packed``.
 
-    ``levels`` uint8, with ``LEVEL_PADDING`` readable bytes after the last level; ``level_starts`` int64[pages + 1].
-    ``out_starts`` int64[pages + 1] takes where each page's bytes start in ``out``. Returns the bytes written.
+    ``levels`` uint8, with ``LEVEL_PADDING`` readable bytes after the last level.
     """
     low1, high1, low2, high2, low3, high3 = _pack_masks(bit_width)
     shift1 = np.uint64(8 - bit_width)
@@ -292,10 +280,10 @@ def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Byte
     shift3 = np.uint64(32 - 4 * bit_width)
     least = minimum_run(bit_width)
     position = np.int64(0)
-    for page in range(len(level_starts) - 1):
-        out_starts[page] = position
-        i = level_starts[page]
-        end = level_starts[page + 1]
+    for page in range(len(pages) - 1):
+        first = position
+        i = pages[page, LEVEL]
+        end = pages[page + 1, LEVEL]
         header = position
         position += 1
         groups = np.int64(0)
@@ -335,18 +323,19 @@ def encode_levels(levels: Bytes, level_starts: Int64s, bit_width: Int, out: Byte
                 groups = np.int64(0)
             i += 8
         position = _close_groups(out, header, position, groups)
-    out_starts[len(level_starts) - 1] = position
+        pages[page, column] = position - first
     return position
 
 
 @kernel
-def encode_constant(level: Int, level_starts: Int64s, out: Bytes, out_starts: Int64s) -> Int:
-    """Encode levels that are all ``level``: one repeated run a page."""
+def encode_constant(level: Int, pages: Int64s, column: Int, out: Bytes) -> Int:
+    """Encode levels that are all ``level``: one repeated run a page. Else as ``encode_packed``."""
     position = np.int64(0)
-    for page in range(len(level_starts) - 1):
-        out_starts[page] = position
-        position = _write_run(out, position, level_starts[page + 1] - level_starts[page], np.uint64(level), np.int64(1))
-    out_starts[len(level_starts) - 1] = position
+    for page in range(len(pages) - 1):
+        count = pages[page + 1, LEVEL] - pages[page, LEVEL]
+        end = _write_run(out, position, count, np.uint64(level), np.int64(1))
+        pages[page, column] = end - position
+        position = end
     return position
 
 
@@ -380,26 +369,21 @@ def _store_group(out: Bytes, position: Int, width: Int, a: Int, b: Int, c: Int, 
 @kernel
 def encode_indices(
     indices: Array,
-    value_starts: Int64s,
     least_width: Int,
-    lead: Int64s,
-    alignment: Int,
+    pages: Int64s,
     out: Bytes,
-    starts: Int64s,
-    ends: Int64s,
 ) -> Int:
     """Encode dictionary indices: a byte with the bit width, then the hybrid (Encodings.md, "Dictionary Encoding").
 
     A page's indices have as many bits as its largest needs, and ``least_width`` at least: the first pages know only
     some of the dictionary. ``indices`` int32 of all the pages, none above 2 to the power of 28, with ``INDEX_PADDING``
-    more after them; ``value_starts`` int64[pages + 1]; the other arguments are those of every values encoder (see
-    ``kernels.plain``). Returns the end of the last page.
+    more after them; pages are placed in ``out`` as in ``kernels.plain``. Returns the end of the last page.
     """
     end_of_page = np.int64(0)
-    for page in range(len(value_starts) - 1):
-        position = (end_of_page + lead[page] + alignment - 1) // alignment * alignment
-        starts[page] = position
-        of_page = indices[value_starts[page] : value_starts[page + 1]]
+    for page in range(len(pages) - 1):
+        position = values_start(pages, page, LEAD, end_of_page)
+        pages[page, START] = position
+        of_page = indices[pages[page, VALUE] : pages[page + 1, VALUE]]
         largest = np.int32(0)
         for i in range(len(of_page)):
             largest = np.int32(largest | of_page[i])
@@ -411,8 +395,8 @@ def encode_indices(
         header = position + 1
         position += 2
         groups = np.int64(0)
-        i = value_starts[page]
-        end = value_starts[page + 1]
+        i = pages[page, VALUE]
+        end = pages[page + 1, VALUE]
         while i < end:
             left = end - i
             a, b, c, d, alike = pack_pairs(indices, i, left, width)
@@ -438,6 +422,6 @@ def encode_indices(
                 groups = np.int64(0)
             i += 8
         position = _close_groups(out, header, position, groups)
-        ends[page] = position
+        pages[page, END] = position
         end_of_page = position
     return end_of_page
