@@ -39,6 +39,7 @@ __all__ = [
     "load_u32",
     "load_u64",
     "make_bit_setter",
+    "optimize_for_size",
     "pack_pairs",
     "popcount",
     "prefetch",
@@ -252,6 +253,19 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
 
 
 prefetch: Any = intrinsic(_prefetch)
+
+
+def _optimize_for_size(typingctx: Any) -> Any:
+    """Say of the kernel that calls this that no loop of it is worth vectors, or to be unrolled: it compiles faster."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.function.attributes.add("optsize")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+optimize_for_size: Any = intrinsic(_optimize_for_size)
 
 
 def _make_bit_setter(multipliers: Array) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, optimize_for_size
 from colwriter.kernels.page_table import GREATEST, LEAST, VALUE
 
 UNORDERED, ASCENDING, DESCENDING = 0, 1, 2
@@ -27,6 +27,7 @@ def compare_numbers(pages: Int64s) -> tuple[Int, Int, Int]:
 
     A page whose least value is above its greatest has no bounds either.
     """
+    optimize_for_size()
     least: Int = np.int64(-1)
     greatest: Int = np.int64(-1)
     before: Int = np.int64(-1)
@@ -77,6 +78,7 @@ def locate_byte_arrays(offsets: Array, pages: Int64s, bounds: Int64s) -> tuple[I
 
     Slot i is the byte array from ``offsets[i]`` to ``offsets[i + 1]``. Returns the bytes of all, and of the longest.
     """
+    optimize_for_size()
     total = np.int64(0)
     longest = np.int64(0)
     for page in range(len(pages) - 1):
@@ -101,6 +103,7 @@ def compare_byte_arrays(pages: Int64s, data: Bytes, bounds: Int64s, signed: bool
     ``bounds`` int64[pages, 4]: where the least value of a page starts, its length, and the same of the greatest. With
     ``signed`` they are big-endian numbers of one length.
     """
+    optimize_for_size()
     flip = np.int64(128) if signed else np.int64(0)
     extremes = (np.int64(-1), np.int64(-1))
     some = False

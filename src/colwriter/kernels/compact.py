@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel
+from colwriter.kernels._jit import Bytes, Int, Int64s, inlined, kernel, optimize_for_size
 from colwriter.kernels.page_table import (
     BODY,
     END,
@@ -84,6 +84,7 @@ def write_headers(numbers: Int64s, fields: Bytes, room: Int, ends: Int64s, out: 
     A struct is its ``numbers`` int64[numbers, structs], each after its field header, ``fields`` uint8[numbers], then a
     zero. ``room`` bytes before each end are free.
     """
+    optimize_for_size()
     for i in range(len(ends)):
         start = ends[i] - room
         to = start
@@ -105,6 +106,7 @@ def write_page_headers(
     ``piece_starts`` int64[numbers + 2]; and the last piece, whose first byte says whether the page is compressed if it
     is ``flagged``, as in V2.
     """
+    optimize_for_size()
     uncompressed = np.int64(0)
     compressed = np.int64(0)
     for page in range(len(pages) - 1):
@@ -159,6 +161,7 @@ def encode_column_index(
     and ``definition`` int64[any, max level + 1], of which a row a page is written; without columns they are left out.
     Counts of NaN are written if the type ``has_nan``.
     """
+    optimize_for_size()
     count = np.int64(len(pages)) - 1
     to = _list(LIST_FIELD, BOOL, count, out, np.int64(0))
     for page in range(count):  # a bool in a list: 1 true, 2 false
@@ -207,6 +210,7 @@ def encode_column_index(
 @kernel
 def encode_offset_index(pages: Int64s, offset: Int, with_value_bytes: bool, out: Bytes) -> Int:
     """Encode the ``OffsetIndex`` of pages that follow one another from ``offset``; returns its length."""
+    optimize_for_size()
     count = np.int64(len(pages)) - 1
     to = _list(LIST_FIELD, STRUCT, count, out, np.int64(0))
     for page in range(count):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, load_u64
+from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, load_u64, optimize_for_size
 from colwriter.kernels.page_table import LEVEL, ROW, SLOT, VALUE
 from colwriter.kernels.pagination import count_valid
 
@@ -137,6 +137,7 @@ def fill_in(pages: Int64s, slot_level: Int, repetition: Int64s, definition: Int6
     be known. ``pages`` is the page table; ``repetition`` and ``definition`` int64[pages + 1,
     max level + 1], without columns if all are 0. The row after the last page takes the sums over the pages.
     """
+    optimize_for_size()
     count = np.int64(len(pages)) - 1
     top = definition.shape[1] - 1
     for page in range(count):

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, kernel, load_u64, popcount
+from colwriter.kernels._jit import (
+    Array,
+    Bytes,
+    Int,
+    Int64s,
+    count_trailing_zeros,
+    kernel,
+    load_u64,
+    optimize_for_size,
+    popcount,
+)
 from colwriter.kernels.page_table import LEVEL, ROW, SLOT, VALUE
 
 BLOCK_ROWS = 8192
@@ -96,6 +106,7 @@ def paginate(
     ``boundaries``: rows, rising, at which a page starts in any case.
     Cutting stops before the row that holds value ``stop_value``.
     """
+    optimize_for_size()
     nested = len(row_levels) > 0
     page = np.int64(0)
     boundary = np.int64(0)
