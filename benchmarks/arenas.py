@@ -115,11 +115,11 @@ def make_functions(steps: Steps, step: str) -> list[Callable[[], object]]:
         arena.give_arena_back(scratch)
 
     def fresh() -> None:
-        """Idle arenas are put aside, for the others, and those that are made meanwhile are not kept."""
-        idle = arena._free[:]
-        arena._free.clear()
+        """Idle memory is put aside, for the others, and what is made meanwhile is not kept."""
+        idle, buffers = arena._free[:], arena._free_buffers[:]
+        arena.release_memory()
         run()
-        arena._free[:] = idle
+        arena._free[:], arena._free_buffers[:] = idle, buffers
 
     buffers = [np.frombuffer(b, np.uint8) for b in steps.table["column"].chunk(0).buffers() if b is not None and b.size]
     file = np.frombuffer(steps.target, np.uint8)

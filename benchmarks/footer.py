@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import struct
 import time
-from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
@@ -182,7 +181,7 @@ def index_places(footer: md.FileMetaData) -> list[IndexPlaces]:
     """Where the page indexes of each row group lie."""
     names = ("offset_index_offset", "offset_index_length", "column_index_offset", "column_index_length")
     return [
-        IndexPlaces(*(array("q", [getattr(chunk, name) for chunk in group.columns]) for name in names))
+        IndexPlaces(*([getattr(chunk, name) for chunk in group.columns] for name in names))
         for group in footer.row_groups
     ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from array import array
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -52,7 +51,7 @@ def test_same_bytes(columns: list[tuple[md.ColumnMetaData, tuple[int, int] | Non
     )
     offsets = zip(*((offset or (0, 0)) for _, offset, _ in columns), strict=True)
     indexes = zip(*((column or (0, 0)) for _, _, column in columns), strict=True)
-    places = IndexPlaces(*(array("q", numbers) for numbers in (*offsets, *indexes)))
+    places = IndexPlaces(*(list(numbers) for numbers in (*offsets, *indexes)))
     encoded = encode_column_chunks([thrift.encode(metadata) for metadata, _, _ in columns], places)
     assert len(encoded) == len(columns)
     group = md.RowGroup(encoded, 1, 2, ordinal=3)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from colwriter.kernels.page_table import GREATEST, HEADER, LEAST, STORED_END, VA
 from colwriter.leaf_types import LeafType, TypeOptions, leaf_type
 from colwriter.metadata import BoundaryOrder, ColumnIndex, OffsetIndex, PageLocation
 from colwriter.page_index import BoundLengths, PageBounds, byte_array_bounds, column_index, number_bounds, offset_index
-from colwriter.pages import NO_HISTOGRAM, Histograms, Pages
+from colwriter.pages import NO_HISTOGRAM, NO_HISTOGRAMS, Histograms, Pages
 from colwriter.statistics import truncate_max, truncate_min
 
 ASCENDING, DESCENDING, UNORDERED = BoundaryOrder.ASCENDING, BoundaryOrder.DESCENDING, BoundaryOrder.UNORDERED
@@ -98,7 +98,7 @@ def test_column_index(rows: list, kind: str) -> None:
     repetition = np.array([[r[5], 1, r[4]] for r in rows], np.int64) if kind == "both" else None
     table = pages(num_levels, num_values)
     bounds = byte_bounds(table, minima, maxima)
-    histograms = Histograms(_with_chunk(repetition), _with_chunk(definition))
+    histograms = Histograms(_with_chunk(repetition), _with_chunk(definition), None, None)
     encoded = column_index(table, bounds, histograms, False, Arena())
     stored = [truncate_min(v, False, 32).value for v in minima], [truncate_max(v, False, 32).value for v in maxima]
     order = naive_order(*stored)
@@ -159,7 +159,7 @@ def test_bounds_are_stored_little_endian() -> None:
     table = pages([1, 2, 1], [1, 0, 1])
     bounds = bounds_of(table, [-1, 7, 2], [1, 7, 256], LEAVES[np.int32])
     assert (bounds.least.value, bounds.greatest.value) == (b"\xff\xff\xff\xff", b"\0\x01\0\0")
-    encoded = column_index(table, bounds, Histograms(NO_HISTOGRAM, NO_HISTOGRAM), False, Arena())
+    encoded = column_index(table, bounds, NO_HISTOGRAMS, False, Arena())
     expected = ColumnIndex(
         (False, True, False),
         (b"\xff\xff\xff\xff", b"", b"\2\0\0\0"),

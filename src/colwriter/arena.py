@@ -8,15 +8,28 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["ALIGNMENT", "Arena", "give_arena_back", "release_memory", "take_arena"]
+__all__ = [
+    "ALIGNMENT",
+    "BUFFER_SIZE",
+    "NO_BUFFER",
+    "Arena",
+    "Buffer",
+    "give_arena_back",
+    "give_buffer_back",
+    "release_memory",
+    "take_arena",
+    "take_buffer",
+]
 
 ALIGNMENT = 64
 FIRST_BLOCK = 1 << 20
+BUFFER_SIZE = 1 << 20
 # An arena that grew beyond this is given back to the system when its chunk is done.
 MAX_RETAINED = 64 << 20
 
@@ -103,6 +116,31 @@ def give_arena_back(arena: Arena) -> None:
         _free.append(arena)
 
 
+class Buffer(NamedTuple):
+    """``BUFFER_SIZE`` bytes that wait to be written, for kernels and for Python."""
+
+    array: NDArray[np.uint8]
+    memory: memoryview
+
+
+NO_BUFFER = Buffer(np.empty(0, np.uint8), memoryview(b""))
+_free_buffers: list[Buffer] = []
+
+
+def take_buffer() -> Buffer:
+    """A buffer that no one else uses until it is given back."""
+    with suppress(IndexError):
+        return _free_buffers.pop()
+    array = np.empty(BUFFER_SIZE, np.uint8)
+    return Buffer(array, array.data)
+
+
+def give_buffer_back(buffer: Buffer) -> None:
+    """The buffer is not used any more."""
+    if buffer is not NO_BUFFER:
+        _free_buffers.append(buffer)
+
+
 def release_memory() -> None:
     """Give the scratch memory of files that are written back to the system; what is in use stays.
 
@@ -111,3 +149,4 @@ def release_memory() -> None:
     """
     with _lock:
         _free.clear()
+    _free_buffers.clear()

@@ -24,7 +24,7 @@ from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings.dictionary import Dictionary
 from colwriter.errors import InvalidOptionError
 from colwriter.framing import FramedPages, PageFormat, checksum, frame
-from colwriter.kernels.page_table import LEAD, LENGTH_PREFIX, LEVEL, NAN_COUNT, ROW, SLOT, VALUE, VALUE_BYTES
+from colwriter.kernels.page_table import LEAD, LENGTH_PREFIX, LEVEL, NAN_COUNT, ROW, SLOT, VALUE
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.metadata import (
@@ -84,6 +84,13 @@ SLOT_BYTES = 3
 AVERAGE_LENGTH = 8
 
 
+class _Encodings(NamedTuple):
+    """The encodings of a column chunk, and how many pages there are of each type and encoding, in their order."""
+
+    used: tuple[Encoding, ...]
+    stats: tuple[PageEncodingStats, ...]
+
+
 class EncodedChunk(NamedTuple):
     """A column chunk before its place in the file is known. ``parts`` are its bytes, in order; they lie in an arena."""
 
@@ -95,7 +102,7 @@ class EncodedChunk(NamedTuple):
     num_values: int
     uncompressed_size: int
     compressed_size: int
-    encoding_stats: tuple[PageEncodingStats, ...]
+    encodings: _Encodings
     statistics: Statistics | None
     size_statistics: SizeStatistics | None
     column_index: bytes | None
@@ -105,7 +112,7 @@ class EncodedChunk(NamedTuple):
         """Metadata of the chunk, written at ``offset`` of the file."""
         return ColumnMetaData(
             type=self.descriptor.leaf.physical_type,
-            encodings=_encodings(self.encoding_stats),
+            encodings=self.encodings.used,
             path_in_schema=self.descriptor.path,
             codec=self.options.codec,
             num_values=self.num_values,
@@ -114,7 +121,7 @@ class EncodedChunk(NamedTuple):
             data_page_offset=offset + self.dictionary_page_size,
             dictionary_page_offset=offset if self.dictionary_page_size else None,
             statistics=self.statistics,
-            encoding_stats=self.encoding_stats,
+            encoding_stats=self.encodings.stats,
             size_statistics=self.size_statistics,
         )
 
@@ -191,7 +198,8 @@ def encode_column_chunk(
     sizes = None
     if level is not SizeStatisticsLevel.NONE:
         of_byte_arrays = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
-        sizes = size_statistics(pages.sum(VALUE_BYTES) if of_byte_arrays else None, *histograms)
+        value_bytes = sum(part.value_bytes for part in framed) if of_byte_arrays else None
+        sizes = size_statistics(value_bytes, histograms.chunk_repetition, histograms.chunk_definition)
     return EncodedChunk(
         descriptor=leaf.descriptor,
         options=column,
@@ -201,7 +209,7 @@ def encode_column_chunk(
         num_values=leaf.num_levels,
         uncompressed_size=uncompressed_size,
         compressed_size=compressed_size,
-        encoding_stats=_encoding_stats(options, dictionary, segments),
+        encodings=_encodings(options, dictionary, segments),
         statistics=statistics,
         size_statistics=sizes,
         column_index=index,
@@ -328,30 +336,22 @@ class _ChunkWriter:
         return [header, body], len(header) + len(body), len(header) + len(page)
 
 
-def _encoding_stats(
-    options: WriterOptions, dictionary: Dictionary | None, segments: list[_Segment]
-) -> tuple[PageEncodingStats, ...]:
-    """How many pages there are of each type and encoding, in the order of the pages."""
+def _encodings(options: WriterOptions, dictionary: Dictionary | None, segments: list[_Segment]) -> _Encodings:
     counts: dict[Encoding, int] = {}
     for segment in segments:
         counts[segment.encoding] = counts.get(segment.encoding, 0) + len(segment.pages)
-    return _page_encoding_stats(options.data_page_version, dictionary is not None, tuple(counts.items()))
+    return _kept_encodings(options.data_page_version, dictionary is not None, tuple(counts.items()))
 
 
 @lru_cache(maxsize=1024)
-def _page_encoding_stats(
+def _kept_encodings(
     data_page_version: int, has_dictionary: bool, counts: tuple[tuple[Encoding, int], ...]
-) -> tuple[PageEncodingStats, ...]:
-    """Kept, as columns have few: thousands of them would keep the garbage collector busy."""
+) -> _Encodings:
+    """Kept, as columns have few: thousands of them would keep the garbage collector busy. Levels are RLE."""
     data_page = PageType.DATA_PAGE if data_page_version == 1 else PageType.DATA_PAGE_V2
     stats = [PageEncodingStats(PageType.DICTIONARY_PAGE, Encoding.PLAIN, 1)] if has_dictionary else []
-    return (*stats, *(PageEncodingStats(data_page, encoding, count) for encoding, count in counts))
-
-
-@lru_cache(maxsize=1024)
-def _encodings(stats: tuple[PageEncodingStats, ...]) -> tuple[Encoding, ...]:
-    """The encodings of a column chunk; levels are RLE."""
-    return tuple(sorted({each.encoding for each in stats} | {Encoding.RLE}))
+    stats += [PageEncodingStats(data_page, encoding, count) for encoding, count in counts]
+    return _Encodings(tuple(sorted({each.encoding for each in stats} | {Encoding.RLE})), tuple(stats))
 
 
 def _joined(segments: list[_Segment]) -> Pages:

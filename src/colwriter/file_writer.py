@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, islice
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -42,8 +41,7 @@ MAGIC = b"PAR1"
 WIDE = 64
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenChunk:
+class _WrittenChunk(NamedTuple):
     """A column chunk in the file; indexes wait for the end of the file, a Bloom filter for that of the row group."""
 
     metadata: ColumnMetaData
@@ -52,8 +50,7 @@ class _WrittenChunk:
     bloom_filter: BloomFilter | None
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenRowGroup:
+class _WrittenRowGroup(NamedTuple):
     """A row group in the file; where it is wide, the metadata of its chunks are encoded already."""
 
     num_rows: int
@@ -399,14 +396,14 @@ def _write_bloom_filter(sink: Sink, chunk: _WrittenChunk) -> _WrittenChunk:
     sink.write(chunk.bloom_filter.bitset)
     length = sink.position - offset
     metadata = replace(chunk.metadata, bloom_filter_offset=offset, bloom_filter_length=length)
-    return replace(chunk, metadata=metadata, bloom_filter=None)
+    return chunk._replace(metadata=metadata, bloom_filter=None)
 
 
-def _write_indexes(sink: Sink, indexes: list[bytes | None]) -> tuple[array[int], array[int]]:
+def _write_indexes(sink: Sink, indexes: list[bytes | None]) -> tuple[list[int], list[int]]:
     """Write the indexes of a row group; offset and length of each, length 0 where there is none."""
     parts = [index or b"" for index in indexes]
-    lengths = array("q", map(len, parts))
-    offsets = array("q", accumulate(lengths[:-1], initial=sink.position))
+    lengths = list(map(len, parts))
+    offsets = list(accumulate(lengths[:-1], initial=sink.position))
     sink.write(b"".join(parts))
     return offsets, lengths
 

@@ -6,7 +6,6 @@ for all columns of a row group. Nothing is encoded twice, and a wide table's fil
 
 from __future__ import annotations
 
-from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +17,12 @@ __all__ = ["IndexPlaces", "encode_column_chunks"]
 
 
 class IndexPlaces(NamedTuple):
-    """Where the indexes of the columns of a row group lie, a number for each column; length 0: there is none.
+    """Where the indexes of the columns of a row group lie, a number for each column; length 0: there is none."""
 
-    Arrays of Python, for a file of one column has little to gain from those of NumPy.
-    """
-
-    offset_index_offsets: array[int]
-    offset_index_lengths: array[int]
-    column_index_offsets: array[int]
-    column_index_lengths: array[int]
+    offset_index_offsets: list[int]
+    offset_index_lengths: list[int]
+    column_index_offsets: list[int]
+    column_index_lengths: list[int]
 
 
 # ``ColumnChunk`` (parquet.thrift): file_offset is field 2 and always 0, meta_data field 3, a struct.
@@ -54,7 +50,7 @@ def encode_column_chunks(metadata: list[bytes], places: IndexPlaces) -> EncodedS
     np.cumsum(sizes + _ROOM, out=ends[1::2])
     np.subtract(ends[1::2], _ROOM, out=ends[::2])
     np.subtract(ends[::2], sizes, out=starts[::2])
-    numbers = np.stack([np.frombuffer(of_all, np.int64) for of_all in places])
+    numbers = np.array(places, np.int64)
     kinds = 1 * (numbers[1] > 0) + 2 * (numbers[3] > 0)
     for kind in np.unique(kinds).tolist():
         of_kind = np.flatnonzero(kinds == kind)

@@ -56,12 +56,14 @@ class PageBytes(NamedTuple):
 class FramedPages(NamedTuple):
     """Pages as they stand in the file: ``parts`` (bytes or ``PageBytes``) follow one another.
 
-    ``uncompressed_size`` and ``compressed_size`` are the bytes of all pages, with their headers.
+    ``uncompressed_size`` and ``compressed_size`` are the bytes of all pages, with their headers, ``value_bytes`` those
+    of byte arrays without their lengths.
     """
 
     parts: list[Any]
     uncompressed_size: int
     compressed_size: int
+    value_bytes: int
 
 
 def frame(
@@ -88,7 +90,7 @@ def frame(
     if form.checksums:
         pages.table[:-1, CRC] = [checksum(larger.get(k, body)) for k, body in enumerate(_slices(data, pages, BODY))]
     flagged = not first_version and form.codec is not None
-    uncompressed_size, compressed_size = kernels.compact.write_page_headers(
+    uncompressed_size, compressed_size, value_bytes = kernels.compact.write_page_headers(
         *_header(form.version, form.checksums, encoding), flagged, pages.table, data
     )
     parts: list[Any] = [PageBytes(data, pages, compressed_size)]
@@ -99,7 +101,7 @@ def frame(
             if page in larger:
                 header, body = pages.table[page, [HEADER, BODY]].tolist()
                 parts[-1:] = whole[: body - header], larger[page]
-    return FramedPages(parts, uncompressed_size, compressed_size)
+    return FramedPages(parts, uncompressed_size, compressed_size, value_bytes)
 
 
 def _check_size(path: str, pages: Pages) -> None:

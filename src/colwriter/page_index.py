@@ -90,11 +90,12 @@ def number_bounds(pages: Pages, leaf: LeafType) -> PageBounds:
             extremes[:] = np.where(extremes == ZEROS, ZEROS[::-1], extremes)
     least, greatest, order = kernels.bounds.compare_numbers(pages.table)
     numbers = stored_bounds(extremes, leaf)
+    width = numbers.itemsize
     data = frozen(numbers.reshape(-1).view(np.uint8))
     low = high = None
     if least >= 0:
-        low, high = Bound(numbers[least, 0].tobytes(), True), Bound(numbers[greatest, 1].tobytes(), True)
-    return PageBounds(data, _places(len(pages), numbers.itemsize), len(data), order, low, high, complete)
+        low, high = Bound(_item(data, 2 * least, width), True), Bound(_item(data, 2 * greatest + 1, width), True)
+    return PageBounds(data, _places(len(pages), width), len(data), order, low, high, complete)
 
 
 def _pages_of_nan(pages: Pages) -> NDArray[np.bool_]:
@@ -160,6 +161,10 @@ def byte_array_bounds(
     return PageBounds(data, places, size, order, low, high)
 
 
+def _item(data: Bytes, index: int, width: int) -> bytes:
+    return data.data[index * width : (index + 1) * width].tobytes()
+
+
 def _bytes(data: Bytes, start: Any, length: Any) -> bytes:
     return data[start : start + length].tobytes()
 
@@ -172,10 +177,9 @@ def column_index(pages: Pages, bounds: PageBounds, histograms: Histograms, has_n
     """
     if not bounds.complete:
         return None
-    repetition, definition = histograms
-    out = arena.take(
-        kernels.compact.index_bound(len(pages), bounds.size, repetition.size + definition.size + len(pages))
-    )
+    repetition, definition, *_ = histograms
+    counts = (repetition.shape[1] + definition.shape[1] + has_nan) * len(pages)
+    out = arena.take(kernels.compact.index_bound(len(pages), bounds.size, counts))
     size = kernels.compact.encode_column_index(
         pages.table, bounds.data, bounds.places, bounds.order, repetition, definition, has_nan, out
     )

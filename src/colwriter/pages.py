@@ -97,7 +97,8 @@ class Pages:
 
     def total(self, column: int) -> int:
         """Rows, levels, slots or values of all pages."""
-        return self.end(column) - self.first(column)
+        table = self.table
+        return int(table.item(-1, column) - table.item(0, column))
 
     def sum(self, column: int) -> int:
         """Sum of a column over the pages."""
@@ -200,35 +201,46 @@ def _page_capacity(
 
 
 class Histograms(NamedTuple):
-    """How often each level is met: int64[pages + 1, max level + 1], without columns where the largest level is 0.
+    """How often each level is met: int64[any, max level + 1], a row for each page, and those of the column chunk.
 
-    The row after the last page is that of the column chunk, the sum over its pages.
+    Those of a level that is always 0 have no columns. ``KNOWN`` are those of a flat optional column: it has the levels
+    of nulls and of values, which the page table counts.
     """
 
     repetition: Int64s
     definition: Int64s
+    chunk_repetition: tuple[int, ...] | None
+    chunk_definition: tuple[int, ...] | None
 
 
 NO_HISTOGRAM: Int64s = np.empty((0, 0), np.int64)
-NO_HISTOGRAMS = Histograms(NO_HISTOGRAM, NO_HISTOGRAM)
+NO_HISTOGRAMS = Histograms(NO_HISTOGRAM, NO_HISTOGRAM, None, None)
+KNOWN: Int64s = np.empty((0, 2), np.int64)
+NO_NULLS = Nulls(0, 0, EMPTY, 0)
 
 
 def count_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> Histograms:
     """Histograms of the levels of each page, from the steps of the leaf, or counted where steps are many for them."""
     deepest, top = leaf.descriptor.max_repetition_level, leaf.descriptor.max_definition_level
-    if top == 0:
-        return NO_HISTOGRAMS
+    if deepest == 0 and top <= 1:
+        if top == 0:
+            return NO_HISTOGRAMS
+        values = pages.total(VALUE)
+        return Histograms(NO_HISTOGRAM, KNOWN, None, (pages.total(LEVEL) - values, values))
     repetition = np.zeros((len(pages) + 1, deepest + 1), np.int64) if deepest else NO_HISTOGRAM
     definition = np.zeros((len(pages) + 1, top + 1), np.int64)
-    if leaf.steps:
-        if len(leaf.steps) > COUNTING_STEPS + leaf.num_levels // LEVELS_A_STEP:
-            _count(leaf.definition_levels, pages, definition, arena)
-            if deepest:
-                _count(leaf.repetition_levels, pages, repetition, arena)
-            return Histograms(repetition, definition)
-        _take_steps(leaf, pages, repetition, definition)
-    kernels.histogram.fill_in(pages.table, leaf.slot_level, repetition, definition)
-    return Histograms(repetition, definition)
+    if len(leaf.steps) > COUNTING_STEPS + leaf.num_levels // LEVELS_A_STEP:
+        _count(leaf.definition_levels, pages, definition, arena)
+        if deepest:
+            _count(leaf.repetition_levels, pages, repetition, arena)
+    else:
+        step = leaf.steps[0] if len(leaf.steps) == 1 else None
+        rows = step if isinstance(step, Nulls) and step.level == 0 else NO_NULLS
+        if rows is NO_NULLS:  # most nested columns have rows that are null, and no other step
+            _take_steps(leaf, pages, repetition, definition)
+        kernels.histogram.fill_in(pages.table, leaf.slot_level, rows.bits, rows.bit_offset, repetition, definition)
+    of_chunk = tuple(repetition[-1].tolist()) if deepest else None
+    return Histograms(repetition, definition, of_chunk, tuple(definition[-1].tolist()))
 
 
 def _take_steps(leaf: LeafColumn, pages: Pages, repetition: Int64s, definition: Int64s) -> None:

@@ -28,7 +28,7 @@ THREADED_ROWS = 1 << 15
 EARLY_BYTES = 24 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RowGroupEncoder:
     """The row groups of a table, of ``size`` rows each but the last.
 

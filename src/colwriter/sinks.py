@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from colwriter import kernels
-from colwriter.arena import Arena, give_arena_back, take_arena
+from colwriter.arena import BUFFER_SIZE, NO_BUFFER, give_buffer_back, take_buffer
 from colwriter.errors import InvalidOptionError
 from colwriter.framing import PageBytes
 from colwriter.kernels.page_table import HEADER, STORED_END
@@ -23,10 +23,22 @@ from colwriter.kernels.page_table import HEADER, STORED_END
 __all__ = ["Sink", "as_filesystem", "open_sink"]
 
 
-# Parts below SMALL bytes are gathered, and written up to BUFFER_SIZE at a time: the pages of a sparse column are small,
-# and a system call, or a buffer that grows, costs more than to copy them.
+# Parts of fewer bytes are gathered, and written up to a buffer at a time: the pages of a sparse column are small, and a
+# system call, or memory that grows, costs more than to copy them.
 SMALL = 1 << 16
-BUFFER_SIZE = 1 << 20
+
+
+# What this process is, for a child has a copy of all else.
+_process = object()
+
+
+def _forget() -> None:
+    global _process
+    _process = object()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 class Sink:
@@ -38,11 +50,9 @@ class Sink:
         self._is_raw = isinstance(stream, io.RawIOBase)
         self._commit = commit
         self._rollback = rollback
-        self._arena: Arena | None = take_arena()
-        self._buffer_array = self._arena.take(BUFFER_SIZE)
-        self._buffer = self._buffer_array.data
+        self._buffer = take_buffer()
         self._waiting = 0
-        self._process = os.getpid()
+        self._process = _process
         self.position = 0
 
     def write(self, data: Any) -> None:
@@ -51,12 +61,12 @@ class Sink:
         self.position += size
         end = self._waiting + size
         if size < SMALL and end <= BUFFER_SIZE:
-            self._buffer[self._waiting : end] = data
+            self._buffer.memory[self._waiting : end] = data
             self._waiting = end
             return
         self._flush()
         if size < SMALL:
-            self._buffer[:size] = data
+            self._buffer.memory[:size] = data
             self._waiting = size
         else:
             self._write_all(data)
@@ -67,7 +77,7 @@ class Sink:
         if count > 1 and size < count * SMALL and size <= BUFFER_SIZE:  # a single page has no need of the kernel
             if self._waiting + size > BUFFER_SIZE:
                 self._flush()
-            self._waiting = kernels.framing.gather_pages(data, table, self._buffer_array, self._waiting)
+            self._waiting = kernels.framing.gather_pages(data, table, self._buffer.array, self._waiting)
             self.position += size
             return
         memory = data.data
@@ -77,7 +87,7 @@ class Sink:
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, 0
         if waiting:
-            self._write_all(self._buffer[:waiting])
+            self._write_all(self._buffer.memory[:waiting])
 
     def _write_all(self, data: Any) -> None:
         left = len(data)
@@ -100,15 +110,14 @@ class Sink:
 
     def abort(self) -> None:
         """Give the file up. In a child process, which has a copy of this object, the file is its parent's."""
-        if os.getpid() == self._process:
+        if self._process is _process:
             self._rollback()
         self._release()
 
     def _release(self) -> None:
-        """Give the buffer back, once: an arena that is given back twice would have two owners."""
-        arena, self._arena = self._arena, None
-        if arena is not None:
-            give_arena_back(arena)
+        """Give the buffer back, once: one that is given back twice would have two owners."""
+        buffer, self._buffer = self._buffer, NO_BUFFER
+        give_buffer_back(buffer)
 
 
 def as_filesystem(filesystem: Any) -> pafs.FileSystem:
@@ -126,6 +135,9 @@ def as_filesystem(filesystem: Any) -> pafs.FileSystem:
 
 def open_sink(where: Any, filesystem: Any = None) -> Sink:
     """Open ``where``: a path, a URI that pyarrow knows, or a binary file object, which is not closed here."""
+    if isinstance(where, pa.NativeFile):
+        # A buffer stream has nothing to flush, and others are flushed when their owner closes them.
+        return Sink(_writable(where), _nothing, _nothing)
     if isinstance(where, str | os.PathLike):
         path = os.fspath(where)
         if isinstance(path, bytes):
@@ -142,12 +154,14 @@ def open_sink(where: Any, filesystem: Any = None) -> Sink:
         raise InvalidOptionError(f"where: expected a path or a binary file object, found {type(where).__name__}")
     if isinstance(where, io.TextIOBase):
         raise InvalidOptionError("where: expected a file opened in binary mode, found one in text mode")
-    if _says(where, "readable") and not _says(where, "writable"):  # a class of one's own may say neither
-        raise InvalidOptionError("where: expected a file opened for writing, found one opened for reading")
     flush = where.flush if callable(getattr(where, "flush", None)) else _nothing
-    if isinstance(where, pa.NativeFile):
-        flush = _nothing  # a buffer stream has nothing to flush, and others are flushed when their owner closes them
-    return Sink(where, flush, _nothing)
+    return Sink(_writable(where), flush, _nothing)
+
+
+def _writable(file: Any) -> Any:
+    if _says(file, "readable") and not _says(file, "writable"):  # a class of one's own may say neither
+        raise InvalidOptionError("where: expected a file opened for writing, found one opened for reading")
+    return file
 
 
 def _says(file: Any, name: str) -> bool:

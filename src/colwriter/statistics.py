@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from colwriter.metadata import SizeStatistics, Statistics
 
 __all__ = [
@@ -93,17 +90,12 @@ def chunk_statistics(
 
 
 def size_statistics(
-    value_bytes: int | None, repetition: NDArray[np.int64], definition: NDArray[np.int64]
+    value_bytes: int | None, repetition: tuple[int, ...] | None, definition: tuple[int, ...] | None
 ) -> SizeStatistics | None:
-    """Size statistics of a column chunk, the sums over its pages; None where there is nothing to say.
+    """Size statistics of a column chunk; None where there is nothing to say.
 
-    ``value_bytes``: of byte arrays; ``repetition``, ``definition`` int64[pages + 1, max level + 1], the last row a sum,
-    without columns where the largest level is 0.
+    ``value_bytes``: of byte arrays; ``repetition``, ``definition``: histograms, None where the largest level is 0.
     """
-    if value_bytes is None and definition.size == 0:
+    if value_bytes is None and definition is None:
         return None
-    return SizeStatistics(
-        unencoded_byte_array_data_bytes=value_bytes,
-        repetition_level_histogram=tuple(repetition[-1].tolist()) if repetition.size else None,
-        definition_level_histogram=tuple(definition[-1].tolist()) if definition.size else None,
-    )
+    return SizeStatistics(value_bytes, repetition, definition)

@@ -20,6 +20,7 @@ EDGES = sorted({max(n + d, 0) for n in (0, 8, 64, 128, 256, 8192, 32_768, 65_536
 
 
 NO_ROWS = np.zeros(0, np.int64)
+NO_BITS = np.zeros(0, np.uint8)
 BOUNDARIES = st.lists(st.integers(0, 450), unique=True, max_size=8).map(sorted)
 
 
@@ -304,7 +305,11 @@ def test_packed_list_levels(
         counted[1][:, 0] = 0
     if list_nulls and optional:
         histogram.count_nulls(pages.table, ROW, 0, 0, bitmap(valid, offset), offset, counted[1])
-    histogram.fill_in(pages.table, optional + 1, *counted)
+        again = counted[0].copy(), np.full_like(counted[1], -1)
+        histogram.fill_in(pages.table, optional + 1, bitmap(valid, offset), offset, *again)
+    histogram.fill_in(pages.table, optional + 1, none, 0, *counted)
+    if list_nulls and optional:
+        assert all((a == b).all() for a, b in zip(again, counted, strict=True))
     ends = [*level_fences.tolist(), 0]
     for page in range(len(row_fences)):
         part = slice(ends[page], ends[page + 1]) if page + 1 < len(row_fences) else slice(None)
@@ -508,14 +513,14 @@ def test_what_the_page_table_fills_in() -> None:
     counted = np.zeros((4, 2), np.int64)
     slots, values = np.array([0, 5, 8, 17]), np.array([0, 5, 5, 9])
     none = np.zeros((0, 0), np.int64)
-    histogram.fill_in(Pages.of(slots, slots, slots, values).table, 0, none, counted)
+    histogram.fill_in(Pages.of(slots, slots, slots, values).table, 0, NO_BITS, 0, none, counted)
     assert counted.tolist() == [[0, 5], [3, 0], [5, 4], [8, 9]]
     # Two lists deep, slots from level 3 on: levels 0, 1 and 3 are counted before, 2 and 4 are what is left.
     rows, levels = np.array([0, 2, 3, 9]), np.array([0, 9, 15, 40])
     repetition, definition = np.full((4, 3), -1), np.full((4, 6), -1)
     repetition[:3, 1] = 4, 1, 7
     definition[:3, [0, 1, 3]] = [1, 0, 0], [0, 2, 1], [6, 3, 2]
-    histogram.fill_in(Pages.of(rows, levels, slots, values).table, 3, repetition, definition)
+    histogram.fill_in(Pages.of(rows, levels, slots, values).table, 3, NO_BITS, 0, repetition, definition)
     assert repetition.tolist() == [[2, 4, 3], [1, 1, 4], [6, 7, 12], [9, 12, 19]]
     assert definition.tolist() == [
         [1, 0, 3, 0, 0, 5],
@@ -526,5 +531,5 @@ def test_what_the_page_table_fills_in() -> None:
     # Slots are values: what is left for the level below is empty lists.
     definition = np.full((4, 3), -1)
     definition[:, 0] = 1
-    histogram.fill_in(Pages.of(rows, levels, slots, slots).table, 2, none, definition)
+    histogram.fill_in(Pages.of(rows, levels, slots, slots).table, 2, NO_BITS, 0, none, definition)
     assert definition.tolist() == [[1, 3, 5], [1, 2, 3], [1, 15, 9], [3, 20, 17]]

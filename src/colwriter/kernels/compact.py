@@ -98,10 +98,11 @@ def write_headers(numbers: Int64s, fields: Bytes, room: Int, ends: Int64s, out: 
 @kernel
 def write_page_headers(
     numbers: Int64s, pieces: Bytes, piece_starts: Int64s, flagged: bool, pages: Int64s, out: Bytes
-) -> tuple[Int, Int]:
+) -> tuple[Int, Int, Int]:
     """Encode the ``PageHeader`` of each page so that it ends where its body begins.
 
-    Returns the bytes of all pages with their headers, before compression and after it. The header is the ``numbers``,
+    Returns the bytes of all pages with their headers, before compression and after it, and those of their byte arrays.
+    The header is the ``numbers``,
     each a column of the page table or one of those above, after its piece of ``pieces``, which begin at
     ``piece_starts`` int64[numbers + 2]; and the last piece, whose first byte says whether the page is compressed if it
     is ``flagged``, as in V2.
@@ -109,6 +110,7 @@ def write_page_headers(
     optimize_for_size()
     uncompressed = np.int64(0)
     compressed = np.int64(0)
+    value_bytes = np.int64(0)
     for page in range(len(pages) - 1):
         levels = pages[page + 1, LEVEL] - pages[page, LEVEL]
         body = pages[page, BODY]
@@ -140,7 +142,8 @@ def write_page_headers(
         pages[page, HEADER] = start
         uncompressed += pages[page, END] - start
         compressed += pages[page, STORED_END] - start
-    return uncompressed, compressed
+        value_bytes += pages[page, VALUE_BYTES]
+    return uncompressed, compressed, value_bytes
 
 
 @kernel
@@ -157,9 +160,9 @@ def encode_column_index(
     """Encode a ``ColumnIndex``; returns its length.
 
     ``bounds`` int64[pages, 4]: where in ``data`` the least value of each page starts, its length, and the same of the
-    greatest; a page without values is a null page, with empty bounds. ``repetition``
-    and ``definition`` int64[any, max level + 1], of which a row a page is written; without columns they are left out.
-    Counts of NaN are written if the type ``has_nan``.
+    greatest; a page without values is a null page, with empty bounds. ``repetition`` and ``definition`` int64[any, max
+    level + 1], of which a row a page is written; without columns they are left out, and two columns without rows are
+    the levels without and with a value, which the page table has. Counts of NaN are written if the type ``has_nan``.
     """
     optimize_for_size()
     count = np.int64(len(pages)) - 1
@@ -191,10 +194,12 @@ def encode_column_index(
         if which == 1:
             counts = definition
         columns = np.int64(counts.shape[1])
+        is_known = len(counts) == 0
         if which == 2:
             counts = pages
             first = np.int64(NAN_COUNT)
             columns = np.int64(has_nan)
+            is_known = False
         if columns == 0:
             skipped += 1
             continue
@@ -202,7 +207,12 @@ def encode_column_index(
         skipped = np.int64(0)
         for page in range(count):
             for column in range(first, first + columns):
-                to = zigzag(counts[page, column], out, to)
+                number = pages[page + 1, VALUE] - pages[page, VALUE]
+                if not is_known:
+                    number = counts[page, column]
+                elif column == 0:
+                    number = pages[page + 1, LEVEL] - pages[page, LEVEL] - number
+                to = zigzag(number, out, to)
     out[to] = 0
     return to + 1
 

@@ -128,14 +128,17 @@ def _fill_in_rest(histograms: Int64s, page: Int, first: Int, level: Int, total: 
 
 
 @kernel
-def fill_in(pages: Int64s, slot_level: Int, repetition: Int64s, definition: Int64s) -> None:
+def fill_in(
+    pages: Int64s, slot_level: Int, rows: Bytes, bit_offset: Int, repetition: Int64s, definition: Int64s
+) -> None:
     """Complete histograms by what the page table has: rows, levels, slots and values.
 
     A row starts where the repetition level is 0; a value has the largest definition level; slots have levels from
-    ``slot_level`` on. So the largest repetition level, empty lists of slots, which have the level below
-    ``slot_level``, and what is null last, which has the level below the largest, are what is left. Other columns must
-    be known. ``pages`` is the page table; ``repetition`` and ``definition`` int64[pages + 1,
-    max level + 1], without columns if all are 0. The row after the last page takes the sums over the pages.
+    ``slot_level`` on. Rows are null, and have level 0, where bits of ``rows`` are not set, if it has any. So the
+    largest repetition level, empty lists of slots, which have the level below ``slot_level``, and what is null last,
+    which has the level below the largest, are what is left. Other columns must be known. ``pages`` is the page table;
+    ``repetition`` and ``definition`` int64[pages + 1, max level + 1], without columns if all are 0. The row after the
+    last page takes the sums over the pages.
     """
     optimize_for_size()
     count = np.int64(len(pages)) - 1
@@ -144,6 +147,10 @@ def fill_in(pages: Int64s, slot_level: Int, repetition: Int64s, definition: Int6
         levels = pages[page + 1, LEVEL] - pages[page, LEVEL]
         slots = pages[page + 1, SLOT] - pages[page, SLOT]
         values = pages[page + 1, VALUE] - pages[page, VALUE]
+        if len(rows) > 0:
+            first = pages[page, ROW]
+            end = pages[page + 1, ROW]
+            definition[page, 0] = end - first - count_valid(rows, bit_offset + first, bit_offset + end)
         if repetition.shape[1] > 0:
             repetition[page, 0] = pages[page + 1, ROW] - pages[page, ROW]
             _fill_in_rest(repetition, page, np.int64(0), repetition.shape[1] - 1, levels)
