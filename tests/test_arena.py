@@ -58,9 +58,25 @@ def test_release_memory_leaves_no_idle_arena() -> None:
     piece[:] = 7
     colwriter.release_memory()
     gc.collect()
-    assert arena._free == []
+    assert arena._free == arena._free_buffers == []
     assert {reference() for reference in idle} <= {None, busy}
     assert (piece == 7).all()
     arena.give_arena_back(busy)
     colwriter.release_memory()
     colwriter.write_table(pa.table({"a": [1, 2]}), pa.BufferOutputStream())
+
+
+def test_buffers_have_one_user_each() -> None:
+    """Two files at once, each given up or finished twice: no buffer is in two hands."""
+    colwriter.release_memory()
+    schema = pa.schema([("a", pa.int64())])
+    writers = [colwriter.ParquetWriter(pa.BufferOutputStream(), schema) for _ in range(2)]
+    assert arena._free_buffers == []
+    writers[0].close()
+    writers[0].close()
+    writers[1].abort()
+    writers[1].abort()
+    assert len(arena._free_buffers) == len({id(buffer) for buffer in arena._free_buffers}) == 2
+    buffer = arena.take_buffer()
+    assert len(buffer.array) == len(buffer.memory) == arena.BUFFER_SIZE
+    arena.give_buffer_back(buffer)

@@ -111,10 +111,11 @@ def _contiguous(column: pa.ChunkedArray, top: TopField, limit: int) -> pa.Array:
     field = top.field
     column = as_stored(column, field, top.keep_codes, limit)
     try:
-        for chunk in column.chunks:
+        chunks: list[pa.Array] = column.chunks
+        for chunk in chunks:
             chunk.validate()
-        if column.num_chunks == 1:
-            return column.chunk(0)
+        if len(chunks) == 1:
+            return chunks[0]
         array = column.combine_chunks()
         if not isinstance(array, pa.ChunkedArray):
             return array
