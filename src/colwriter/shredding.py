@@ -106,7 +106,7 @@ def _with_dictionary(
     return array, flatten(_flat_leaf(array.dictionary, entries, descriptor, arena), arena)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Shredder:
     """Walks an array depth first. ``columns`` are the leaves to come; ``depth`` is the length of a node's path."""
 
@@ -209,11 +209,13 @@ class _Shredder:
             lists, levels.live, offsets, levels.num_levels, len(values), elements, int(element.nullable), width
         )
         count, repetition, definition, rows = pack_levels(source, self.arena, self.threads)
-        child = values.slice(int(offsets[0]), span)
+        child, valid = values, elements
+        if span < len(values):
+            child = values.slice(int(offsets[0]), span)
+            valid = (validity_bitmap(child) if element.nullable else None) or _ALL_VALID
         if count < 0 or (not element.nullable and child.null_count):
             return None
         inner = _Levels(levels.num_rows, count, levels.live + 1, 0, 1, EMPTY, EMPTY, None, levels.steps)
-        valid = (validity_bitmap(child) if element.nullable else None) or _ALL_VALID
         packed = Levels(frozen(repetition), 1), Levels(frozen(definition), width)
         return _leaf_column(self.columns.popleft(), child, inner, rows, *packed, valid, self.arena)
 
@@ -237,7 +239,8 @@ class _Shredder:
         if valid is not None and cumulative is not None:
             steps += (Nulls(levels.slot_level, levels.live, *cumulative),)
         if len(levels.definition) == 0 and levels.valid is None:
-            return levels._replace(live=levels.live + 1, valid=valid, steps=steps)
+            rows, count, slot_level, live, deepest, repetition, definition, *_ = levels
+            return _Levels(rows, count, slot_level, live + 1, deepest, repetition, definition, valid, steps)
         definition = self.definition(levels)
         out: Bytes = self.arena.take(levels.num_levels + kernels.shredding.PADDING)
         bitmap = valid or _ALL_VALID

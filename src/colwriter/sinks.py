@@ -73,16 +73,23 @@ class Sink:
 
     def write_pages(self, pages: PageBytes) -> None:
         """Append pages, which do not lie side by side."""
-        data, (table, count), size = pages.data, (pages.pages.table, len(pages.pages)), pages.size
-        if count > 1 and size < count * SMALL and size <= BUFFER_SIZE:  # a single page has no need of the kernel
+        data, size, table = pages.data, pages.size, pages.pages.table
+        count = len(pages.pages)
+        is_small = size < count * SMALL
+        if is_small and count > 1 and size <= BUFFER_SIZE:  # a single page has no need of the kernel
             if self._waiting + size > BUFFER_SIZE:
                 self._flush()
             self._waiting = kernels.framing.gather_pages(data, table, self._buffer.array, self._waiting)
             self.position += size
             return
+        write = self.write
+        if not is_small:
+            self._flush()
+            self.position += size
+            write = self._write_all
         memory = data.data
         for start, end in zip(table[:-1, HEADER].tolist(), table[:-1, STORED_END].tolist(), strict=True):
-            self.write(memory[start:end])
+            write(memory[start:end])
 
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, 0
@@ -92,6 +99,8 @@ class Sink:
     def _write_all(self, data: Any) -> None:
         left = len(data)
         done = self._write(data)
+        if done == left:
+            return
         while left:
             if done is None and not self._is_raw:  # many file objects do not say, and take all
                 return
