@@ -6,7 +6,7 @@ and what was learned on the way becomes statistics and page index. Threads, wher
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,8 +23,19 @@ from colwriter.encodings import byte_stream_split, delta, plain
 from colwriter.encodings import dictionary as dictionary_encoding
 from colwriter.encodings.dictionary import Dictionary
 from colwriter.errors import InvalidOptionError
-from colwriter.framing import FramedPages, PageFormat, checksum, frame
-from colwriter.kernels.page_table import LEAD, LENGTH_PREFIX, LEVEL, NAN_COUNT, ROW, SLOT, VALUE
+from colwriter.framing import FramedPages, PageBytes, PageFormat, checksum, frame
+from colwriter.kernels.page_table import (
+    END,
+    HEADER,
+    LEAD,
+    LENGTH_PREFIX,
+    LEVEL,
+    NAN_COUNT,
+    ROW,
+    SLOT,
+    STORED_END,
+    VALUE,
+)
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
 from colwriter.metadata import (
@@ -55,7 +66,7 @@ from colwriter.schema import ColumnDescriptor
 from colwriter.statistics import chunk_statistics, size_statistics
 from colwriter.views import without_views
 
-__all__ = ["ENCODERS", "EncodedChunk", "check_encoding", "encode_column_chunk"]
+__all__ = ["ENCODERS", "EncodedChunk", "check_encoding", "encode_column_chunk", "encode_single_pages"]
 
 Bytes = NDArray[np.uint8]
 # The encoders of values, and the types that each is for (Encodings.md, "Supported Encodings").
@@ -167,25 +178,97 @@ def encode_column_chunk(
     framed = writer.frame(segments)
     pages = _joined(segments)
     parts, dictionary_page_size, uncompressed_size = writer.dictionary_page(dictionary)
-    compressed_size = dictionary_page_size
+    compressed_size, value_bytes = dictionary_page_size, 0
     for part in framed:
         parts += part.parts
         uncompressed_size += part.uncompressed_size
         compressed_size += part.compressed_size
-
+        value_bytes += part.value_bytes
     bloom_filter = None
     if column.bloom_filter and leaf.descriptor.leaf.storage is not Storage.BITS:
         others = [segment.pages for segment in segments if segment.encoding is not Encoding.RLE_DICTIONARY]
         bloom_filter = bloom.build(leaf, dictionary, others, column.bloom_filter, arena)
+    if segments[-1].encoding is not Encoding.RLE_DICTIONARY:
+        distinct = False
+    return _fold(
+        leaf,
+        options,
+        column,
+        pages,
+        FramedPages(parts, uncompressed_size, compressed_size, value_bytes),
+        _encodings(options, dictionary, segments),
+        arena,
+        dictionary_page_size,
+        dictionary if distinct else None,
+        bloom_filter,
+    )
+
+
+def encode_single_pages(
+    leaf: LeafColumn,
+    descriptors: Sequence[ColumnDescriptor],
+    options: WriterOptions,
+    column: ColumnOptions,
+    arena: Arena,
+) -> list[EncodedChunk] | None:
+    """Encode columns of numbers that lie one after another in a flat leaf: each becomes a column chunk of one page.
+
+    They have the same options and as many rows each, and no dictionary. The bytes are those of
+    ``encode_column_chunk``. None where it is of no use: if one of them needs more pages, or is larger when it is
+    compressed than its page has room for.
+    """
+    rows = leaf.num_rows // len(descriptors)
+    writer = _ChunkWriter(leaf, options, column, arena, 1, 0)
+    limits = writer.limits._replace(boundaries=frozen(np.arange(rows, leaf.num_rows, rows)))
+    pages = paginate(leaf, limits, plain.value_bits(leaf), False)
+    if len(pages) != len(descriptors):
+        return None
+    segments = writer.encode(pages, 1, column.encoding, ENCODERS[column.encoding][0], leaf)
+    (framed,) = writer.frame(segments)
+    (data, *_), *others = framed.parts
+    if others:
+        return None
+    table = pages.table
+    uncompressed = (table[:-1, END] - table[:-1, HEADER]).tolist()
+    compressed = (table[:-1, STORED_END] - table[:-1, HEADER]).tolist()
+    table[:, ROW] = 0  # each page is the first of its column chunk
+    encodings = _kept_encodings(options.data_page_version, False, ((column.encoding, 1),))
+    chunks = []
+    for k, (descriptor, whole, stored) in enumerate(zip(descriptors, uncompressed, compressed, strict=True)):
+        page = Pages(table[k : k + 2])
+        alone = FramedPages([PageBytes(data, page, stored)], whole, stored, 0)
+        of_column = leaf._replace(descriptor=descriptor)
+        chunks.append(_fold(of_column, options, column, page, alone, encodings, arena))
+    return chunks
+
+
+def _fold(
+    leaf: LeafColumn,
+    options: WriterOptions,
+    column: ColumnOptions,
+    pages: Pages,
+    framed: FramedPages,
+    encodings: _Encodings,
+    arena: Arena,
+    dictionary_page_size: int = 0,
+    distinct: Dictionary | None = None,
+    bloom_filter: BloomFilter | None = None,
+) -> EncodedChunk:
+    """The column chunk: what is said of all pages, and of each in the column index.
+
+    ``framed``: all parts of the chunk. ``distinct``: a dictionary that has each value of the chunk once.
+    """
+    kind = leaf.descriptor.leaf
     level = column.size_statistics_level
     histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
+    num_levels = pages.total(LEVEL)
     statistics = index = None
     if column.write_statistics:
-        order = leaf.descriptor.leaf.order
+        order = kind.order
         nan_count = pages.sum(NAN_COUNT) if order is Order.FLOAT else None
         distinct_count = least = greatest = None
-        if distinct and dictionary is not None and segments[-1].encoding is Encoding.RLE_DICTIONARY:
-            distinct_count = dictionary_encoding.distinct_count(dictionary, nan_count)
+        if distinct is not None:
+            distinct_count = dictionary_encoding.distinct_count(distinct, nan_count)
         if order is not Order.UNDEFINED:
             limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
             bounds = page_bounds(leaf.dictionary or leaf, pages, limits)
@@ -193,23 +276,21 @@ def encode_column_chunk(
             if column.write_page_index:
                 per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
                 index = column_index(pages, bounds, per_page, order is Order.FLOAT, arena)
-        null_count = pages.total(LEVEL) - pages.total(VALUE)
-        statistics = chunk_statistics(null_count, distinct_count, least, greatest, nan_count)
+        statistics = chunk_statistics(num_levels - pages.total(VALUE), distinct_count, least, greatest, nan_count)
     sizes = None
     if level is not SizeStatisticsLevel.NONE:
-        of_byte_arrays = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
-        value_bytes = sum(part.value_bytes for part in framed) if of_byte_arrays else None
+        value_bytes = framed.value_bytes if kind.storage is Storage.BYTE_ARRAYS else None
         sizes = size_statistics(value_bytes, histograms.chunk_repetition, histograms.chunk_definition)
     return EncodedChunk(
         descriptor=leaf.descriptor,
         options=column,
-        parts=parts,
+        parts=framed.parts,
         dictionary_page_size=dictionary_page_size,
         pages=pages,
-        num_values=leaf.num_levels,
-        uncompressed_size=uncompressed_size,
-        compressed_size=compressed_size,
-        encodings=_encodings(options, dictionary, segments),
+        num_values=num_levels,
+        uncompressed_size=framed.uncompressed_size,
+        compressed_size=framed.compressed_size,
+        encodings=encodings,
         statistics=statistics,
         size_statistics=sizes,
         column_index=index,

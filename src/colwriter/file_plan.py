@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,18 +19,21 @@ from colwriter.codes import may_keep_codes
 from colwriter.column_writer import check_encoding
 from colwriter.compression import make_compression
 from colwriter.errors import InvalidDataError, InvalidOptionError
+from colwriter.leaf_types import Storage
 from colwriter.metadata import ColumnOrder, Empty
 from colwriter.options import ColumnOptions, WriterOptions
 from colwriter.schema import ColumnDescriptor, ParquetSchema, parquet_schema
 from colwriter.stored import readable_schema, stored_schema
 
-__all__ = ["FilePlan", "TopField", "metadata_text", "plan_file"]
+__all__ = ["TOGETHER", "FilePlan", "TopField", "metadata_text", "plan_file"]
 
 ARROW_SCHEMA_KEY = "ARROW:schema"
 # What names of columns may not contain for Spark.
 SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
 # Plans kept; a schema of more fields is worked out anew, since its file takes long anyway and its plan much memory.
 KEPT_PLANS = 16
+# Columns of a kind that are worth to be encoded together.
+TOGETHER = 8
 KEPT_FIELDS = 2048
 TYPE_ORDER = ColumnOrder(TYPE_ORDER=Empty())
 TOTAL_ORDER = ColumnOrder(IEEE_754_TOTAL_ORDER=Empty())
@@ -49,7 +53,11 @@ class TopField(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """``stored``: the schema in the types that are shredded; ``fields`` and ``schema`` are made from it."""
+    """``stored``: the schema in the types that are shredded; ``fields`` and ``schema`` are made from it.
+
+    ``kinds``: numbers that are equal for fields whose columns may be encoded together, None for the others; empty if
+    none has ``TOGETHER`` fields.
+    """
 
     options: WriterOptions
     stored: pa.Schema
@@ -57,6 +65,7 @@ class FilePlan:
     fields: tuple[TopField, ...]
     key_values: Mapping[str, str]
     column_orders: tuple[ColumnOrder, ...]
+    kinds: tuple[int | None, ...]
 
 
 class _Key:
@@ -113,7 +122,22 @@ def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
         for i, (field, given) in enumerate(zip(stored, schema.types, strict=True))
     )
     orders = tuple(TOTAL_ORDER if column.leaf.total_order else TYPE_ORDER for column in parquet.columns)
-    return FilePlan(options, stored, parquet, fields, key_values, orders)
+    return FilePlan(options, stored, parquet, fields, key_values, orders, _kinds(fields))
+
+
+def _kinds(fields: Sequence[TopField]) -> tuple[int | None, ...]:
+    """``FilePlan.kinds``: of flat columns of numbers, stored as they are in Arrow, and nothing else asked for."""
+    numbers: dict[Any, int] = {}
+    kinds: list[int | None] = []
+    for field, (descriptor, *_), (column, *_), _ in fields:
+        kind = descriptor.leaf
+        other = column.encoding_goal or column.bloom_filter or column.page_boundaries is not None
+        if len(descriptor.path) > 1 or kind.storage is not Storage.NUMBERS or kind.conversion.make != "as is" or other:
+            kinds.append(None)
+        else:
+            kinds.append(numbers.setdefault((field.type, field.nullable, column), len(numbers)))
+    most = max(Counter(kind for kind in kinds if kind is not None).values(), default=0)
+    return tuple(kinds) if most >= TOGETHER else ()
 
 
 def _check_codecs(paths: list[str], columns: list[ColumnOptions]) -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "covered_values",
     "distinct_count",
     "encode",
+    "find_repeats",
     "index_bits",
     "pays",
     "recode",
@@ -103,6 +104,14 @@ def build(leaf: LeafColumn, limit: int, arena: Arena, promised: bool = False, th
     if storage is Storage.BYTE_ARRAYS:
         return _build_byte_arrays(leaf, num_values, limit, arena, promised, threads)
     return _build_fixed_bytes(leaf, num_values, limit, arena, promised, threads)
+
+
+def find_repeats(leaf: LeafColumn, rows: int, arena: Arena) -> list[bool]:
+    """Whether a value comes twice among each ``rows`` slots of a leaf of numbers; else no dictionary of them pays."""
+    entries = Numbers.make(leaf, rows, arena)
+    indices = arena.take(rows + kernels.rle.INDEX_PADDING, np.int32)
+    found = (entries.find(start, start + rows, 0, 0, indices) for start in range(0, leaf.num_slots, rows))
+    return [each.entries < each.indexed for each in found]
 
 
 def recode(leaf: LeafColumn, arena: Arena) -> Dictionary | None:
