@@ -182,3 +182,19 @@ def test_pages_by_the_values_of_a_sort_key() -> None:
         if column == "key":
             assert bounds.min_values == bounds.max_values
     assert [b - a for a, b in pairwise([*found, ROWS])] == np.unique(key, return_counts=True)[1].tolist()
+
+
+@pytest.mark.parametrize(
+    "sizes", [[10] * 300, [3_000_000, *[10] * 200], [*[10] * 99, 1_100_000, *[10] * 99], [40_000] * 90]
+)
+def test_pages_that_do_not_fit_the_buffer_of_the_file(sizes: list[int]) -> None:
+    """Small pages are gathered up to a buffer at a time; one that is larger than it goes to the file by itself."""
+    rng = np.random.default_rng(0)
+    values = [rng.bytes(size) for size in sizes]
+    sink = pa.BufferOutputStream()
+    options = {"use_dictionary": False, "compression": "none", "data_page_size": 1, "write_page_checksum": True}
+    cw.write_table(pa.table({"a": pa.array(values, pa.binary())}), sink, **options)
+    file = pq.ParquetFile(sink.getvalue(), page_checksum_verification=True)
+    assert file.read()["a"].to_pylist() == values
+    offsets = cw.read_page_index(sink.getvalue(), row_group=0, column="a")[1].page_locations
+    assert len(offsets) == len(sizes)

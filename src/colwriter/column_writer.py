@@ -35,6 +35,7 @@ from colwriter.kernels.page_table import (
     SLOT,
     STORED_END,
     VALUE,
+    VALUE_BYTES,
 )
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
@@ -211,16 +212,16 @@ def encode_single_pages(
     column: ColumnOptions,
     arena: Arena,
 ) -> list[EncodedChunk] | None:
-    """Encode columns of numbers that lie one after another in a flat leaf: each becomes a column chunk of one page.
+    """Encode columns that lie one after another in a flat leaf: each becomes a column chunk of one page.
 
     They have the same options and as many rows each, and no dictionary. The bytes are those of
     ``encode_column_chunk``. None where it is of no use: if one of them needs more pages, or is larger when it is
-    compressed than its page has room for.
+    compressed than its page has room for. Raises ``InvalidDataError`` for the offsets of any.
     """
     rows = leaf.num_rows // len(descriptors)
     writer = _ChunkWriter(leaf, options, column, arena, 1, 0)
     limits = writer.limits._replace(boundaries=frozen(np.arange(rows, leaf.num_rows, rows)))
-    pages = paginate(leaf, limits, plain.value_bits(leaf), False)
+    pages = writer.paginate(limits)
     if len(pages) != len(descriptors):
         return None
     segments = writer.encode(pages, 1, column.encoding, ENCODERS[column.encoding][0], leaf)
@@ -231,13 +232,14 @@ def encode_single_pages(
     table = pages.table
     uncompressed = (table[:-1, END] - table[:-1, HEADER]).tolist()
     compressed = (table[:-1, STORED_END] - table[:-1, HEADER]).tolist()
+    value_bytes = table[:-1, VALUE_BYTES].tolist()
     table[:, ROW] = 0  # each page is the first of its column chunk
     encodings = _kept_encodings(options.data_page_version, False, ((column.encoding, 1),))
     chunks = []
-    for k, (descriptor, whole, stored) in enumerate(zip(descriptors, uncompressed, compressed, strict=True)):
+    for k, sizes in enumerate(zip(uncompressed, compressed, value_bytes, strict=True)):
         page = Pages(table[k : k + 2])
-        alone = FramedPages([PageBytes(data, page, stored)], whole, stored, 0)
-        of_column = leaf._replace(descriptor=descriptor)
+        alone = FramedPages([PageBytes(data, page, sizes[1])], *sizes)
+        of_column = leaf._replace(descriptor=descriptors[k])
         chunks.append(_fold(of_column, options, column, page, alone, encodings, arena))
     return chunks
 
@@ -343,13 +345,21 @@ class _ChunkWriter:
         done = segments[-1].pages if segments else None
         if done is None or done.end(ROW) < leaf.num_rows:
             variable = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
-            # Other encodings are taken to need what PLAIN does; but for headers and filled-up blocks, none needs more.
-            overhead = LENGTH_PREFIX + hybrid_overhead(1) if self.column.encoding is Encoding.RLE else 0
-            pages = paginate(leaf, self.limits, plain.value_bits(leaf), variable, done, overhead=overhead)
+            pages = self.paginate(self.limits, done)
             bits = plain.value_bits(leaf) + (8 * AVERAGE_LENGTH if variable else 0)
             encoding = self.column.encoding
             segments += self.encode(pages, self.parts(pages, bits), encoding, ENCODERS[encoding][0], leaf)
         return dictionary, segments
+
+    def paginate(self, limits: PageLimits, after: Pages | None = None) -> Pages:
+        """The pages of the column's own encoding: from the end of others on, or all.
+
+        Other encodings are taken to need what PLAIN does; but for headers and filled-up blocks, none needs more.
+        """
+        leaf = self.leaf
+        variable = leaf.descriptor.leaf.storage is Storage.BYTE_ARRAYS
+        overhead = LENGTH_PREFIX + hybrid_overhead(1) if self.column.encoding is Encoding.RLE else 0
+        return paginate(leaf, limits, plain.value_bits(leaf), variable, after, overhead=overhead)
 
     def dictionary_segments(self, dictionary: Dictionary) -> list[_Segment]:
         """The pages whose values are all in the dictionary; none if it does not pay."""

@@ -19,7 +19,6 @@ from colwriter.codes import may_keep_codes
 from colwriter.column_writer import check_encoding
 from colwriter.compression import make_compression
 from colwriter.errors import InvalidDataError, InvalidOptionError
-from colwriter.leaf_types import Storage
 from colwriter.metadata import ColumnOrder, Empty
 from colwriter.options import ColumnOptions, WriterOptions
 from colwriter.schema import ColumnDescriptor, ParquetSchema, parquet_schema
@@ -32,6 +31,8 @@ ARROW_SCHEMA_KEY = "ARROW:schema"
 SPARK_FORBIDDEN = re.compile("[ ,;{}()\n\t=]")
 # Plans kept; a schema of more fields is worked out anew, since its file takes long anyway and its plan much memory.
 KEPT_PLANS = 16
+# What lies elsewhere is not to be brought together.
+VIEWS = (pa.lib.Type_STRING_VIEW, pa.lib.Type_BINARY_VIEW)
 # Columns of a kind that are worth to be encoded together.
 TOGETHER = 8
 KEPT_FIELDS = 2048
@@ -126,13 +127,13 @@ def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
 
 
 def _kinds(fields: Sequence[TopField]) -> tuple[int | None, ...]:
-    """``FilePlan.kinds``: of flat columns of numbers, stored as they are in Arrow, and nothing else asked for."""
+    """``FilePlan.kinds``: of flat columns of which any value can be stored, and of which nothing special is asked."""
     numbers: dict[Any, int] = {}
     kinds: list[int | None] = []
     for field, (descriptor, *_), (column, *_), _ in fields:
-        kind = descriptor.leaf
-        other = column.encoding_goal or column.bloom_filter or column.page_boundaries is not None
-        if len(descriptor.path) > 1 or kind.storage is not Storage.NUMBERS or kind.conversion.make != "as is" or other:
+        special = column.encoding_goal or column.bloom_filter or column.page_boundaries is not None
+        nested = len(descriptor.path) > 1 or field.type.id in VIEWS
+        if special or nested or descriptor.leaf.conversion.make not in ("as is", "widen"):
             kinds.append(None)
         else:
             kinds.append(numbers.setdefault((field.type, field.nullable, column), len(numbers)))

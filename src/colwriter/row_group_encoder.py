@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -27,6 +28,8 @@ THREADED_ROWS = 1 << 15
 # Row groups of at most so many rows have columns of a kind among so many neighbours encoded together: what is done once
 # for a column chunk takes longer than its data then. See docs/performance.md.
 TOGETHER_ROWS = 1 << 10
+# Bytes that are brought together for that, at most.
+TOGETHER_BYTES = 8 << 20
 WINDOW = 256
 # Bytes, besides those of a row group, that column chunks of row groups ahead may be made from.
 EARLY_BYTES = 24 << 20
@@ -95,8 +98,9 @@ class RowGroupEncoder:
             arrays = [(i, self._array(group, i)) for i in columns]
             # Arrays of codes, and nulls where none may be, are left to the one that knows of them.
             kept = [(i, array) for i, array in arrays if self._is_plain(i, array)]
-            if len(kept) >= TOGETHER:
-                done |= self._encode_kind(kept, arena)
+            if len(kept) >= TOGETHER and sum(array.nbytes for _, array in kept) <= TOGETHER_BYTES:
+                with suppress(InvalidDataError):  # of which column, tells the one that encodes them one by one
+                    done |= self._encode_kind(kept, arena)
         return done
 
     def _is_plain(self, i: int, array: pa.Array) -> bool:
@@ -111,6 +115,8 @@ class RowGroupEncoder:
         top = self.plan.fields[numbers[0]]
         (options,) = top.options
         (leaf,) = shred(pa.concat_arrays(arrays), top.field, top.descriptors, arena)
+        if (leaf.offsets[1:] < leaf.offsets[:-1]).any():  # a value might run on into the next column
+            return {}
         if options.use_dictionary:
             repeats = find_repeats(leaf, rows, arena)
             if any(repeats):

@@ -73,23 +73,21 @@ class Sink:
 
     def write_pages(self, pages: PageBytes) -> None:
         """Append pages, which do not lie side by side."""
-        data, size, table = pages.data, pages.size, pages.pages.table
-        count = len(pages.pages)
-        is_small = size < count * SMALL
-        if is_small and count > 1 and size <= BUFFER_SIZE:  # a single page has no need of the kernel
-            if self._waiting + size > BUFFER_SIZE:
-                self._flush()
-            self._waiting = kernels.framing.gather_pages(data, table, self._buffer.array, self._waiting)
-            self.position += size
-            return
-        write = self.write
-        if not is_small:
-            self._flush()
-            self.position += size
-            write = self._write_all
+        data, table, count = pages.data, pages.pages.table, len(pages.pages)
         memory = data.data
-        for start, end in zip(table[:-1, HEADER].tolist(), table[:-1, STORED_END].tolist(), strict=True):
-            write(memory[start:end])
+        if count == 1 or pages.size >= count * SMALL:  # a single page has no need of the kernel
+            for start, end in zip(table[:-1, HEADER].tolist(), table[:-1, STORED_END].tolist(), strict=True):
+                self.write(memory[start:end])
+            return
+        self.position += pages.size
+        page = 0
+        while page < count:
+            page, self._waiting = kernels.framing.gather_pages(data, table, page, self._buffer.array, self._waiting)
+            if self._waiting == 0:  # it is larger than the buffer
+                self._write_all(memory[table.item(page, HEADER) : table.item(page, STORED_END)])
+                page += 1
+            elif page < count:
+                self._flush()
 
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, 0

@@ -42,6 +42,7 @@ __all__ = [
 SAMPLE_SIZE = 2048
 # Fewer values than this are not worth a sample.
 SMALL = 4 * SAMPLE_SIZE
+UNLIMITED = 1 << 62
 # Values after which a dictionary that is not likely to pay must have paid.
 PROBATION = 1024
 # An index has a bit even if there is one entry: some readers do not expect none.
@@ -107,10 +108,24 @@ def build(leaf: LeafColumn, limit: int, arena: Arena, promised: bool = False, th
 
 
 def find_repeats(leaf: LeafColumn, rows: int, arena: Arena) -> list[bool]:
-    """Whether a value comes twice among each ``rows`` slots of a leaf of numbers; else no dictionary of them pays."""
-    entries = Numbers.make(leaf, rows, arena)
+    """Whether a value comes twice among each ``rows`` slots of a leaf; else no dictionary of them pays.
+
+    Raises ``InvalidDataError`` for offsets that cannot be followed.
+    """
+    storage = leaf.descriptor.leaf.storage
+    if storage is Storage.BITS:  # which have no dictionary
+        return [False] * (leaf.num_slots // rows)
+    if storage is Storage.FIXED_BYTES:
+        leaf = leaf._replace(offsets=fixed_offsets(leaf))
+    entries: Numbers | ByteArrays
+    if storage is Storage.NUMBERS:
+        entries = Numbers.make(leaf, rows, arena)
+    else:
+        entries = ByteArrays.make(leaf, UNLIMITED, rows, arena)
     indices = arena.take(rows + kernels.rle.INDEX_PADDING, np.int32)
-    found = (entries.find(start, start + rows, 0, 0, indices) for start in range(0, leaf.num_slots, rows))
+    found = [entries.find(start, start + rows, 0, 0, indices) for start in range(0, leaf.num_slots, rows)]
+    if any(each.entries < 0 for each in found):
+        raise invalid_offsets(leaf)
     return [each.entries < each.indexed for each in found]
 
 

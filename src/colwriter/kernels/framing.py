@@ -72,11 +72,19 @@ def _append(data: Bytes, start: Int, end: Int, out: Bytes, to: Int) -> Int:
 
 
 @kernel
-def gather_pages(data: Bytes, pages: Int64s, out: Bytes, to: Int) -> Int:
-    """Copy pages as they are stored, with their headers, one after another to ``out[to:]``; returns the end."""
-    for page in range(len(pages) - 1):
-        to = _append(data, pages[page, HEADER], pages[page, STORED_END], out, to)
-    return to
+def gather_pages(data: Bytes, pages: Int64s, page: Int, out: Bytes, to: Int) -> tuple[Int, Int]:
+    """Copy pages from ``page`` on, as they are stored, with their headers, one after another to ``out[to:]``.
+
+    Returns the first one for which there is no room, and the end.
+    """
+    while page < len(pages) - 1:
+        start = pages[page, HEADER]
+        end = pages[page, STORED_END]
+        if to + end - start > len(out):
+            break
+        to = _append(data, start, end, out, to)
+        page += 1
+    return page, to
 
 
 @kernel
