@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -346,13 +347,31 @@ class TestFailures:
             os.waitpid(child, 0)
         assert pq.read_table(path).equals(TABLE)
 
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+    @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+    @pytest.mark.parametrize("method", ["close", "write_table"])
+    def test_a_child_process_cannot_finish_the_file_of_its_parent(self, tmp_path: Path, method: str) -> None:
+        path = tmp_path / "a.parquet"
+        with cw.ParquetWriter(path, TABLE.schema) as writer:
+            writer.write_table(TABLE)
+            child = os.fork()
+            if child == 0:  # pragma: no cover
+                status = 1
+                with suppress(cw.InvalidOptionError):
+                    getattr(writer, method)(*([TABLE] if method == "write_table" else []))
+                    status = 2
+                os._exit(0 if status == 1 and not path.exists() else 3)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            writer.write_table(TABLE)
+        assert pq.read_table(path).num_rows == 2 * TABLE.num_rows
+
     def test_a_buffer_is_given_back_once(self) -> None:
-        """A second owner of the same arena would write over what the first has in it."""
+        """A second owner of the same buffer would write over what the first has in it."""
         arena.release_memory()
         sink = open_sink(io.BytesIO())
         sink.close()
         sink.abort()
-        assert arena.take_arena() is not arena.take_arena()
+        assert arena.take_buffer() is not arena.take_buffer()
 
     def test_half_made_writers_say_nothing(self, recwarn: pytest.WarningsRecorder) -> None:
         with pytest.raises(TypeError):

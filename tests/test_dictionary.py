@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import colwriter as cw
 import naive
+from colwriter.metadata import Encoding
 
 
 def write(column: pa.Array, **options: object) -> tuple[bytes, cw.FileMetaData]:
@@ -105,3 +106,23 @@ def test_any_limit(distinct: int, count: int, limit: int, rows: int, seed: int) 
         # Where the dictionary ends a page may have to end early: one header more.
         assert chunk(metadata).total_uncompressed_size <= chunk(plain).total_uncompressed_size + 64
         assert pq.read_table(io.BytesIO(data))["column"].combine_chunks().equals(column)
+
+
+@pytest.mark.parametrize("period", [3000, 8192, 10_000, 17_000, 20_000, 32_768])
+@pytest.mark.parametrize("kind", ["int64", "string", "string_view"])
+@pytest.mark.parametrize("options", [{}, {"column_encoding": "auto"}], ids=["default", "auto"])
+def test_repeated_data_have_a_dictionary(period: int, kind: str, options: dict[str, str]) -> None:
+    """Rows that come again in the same order, whatever the period: a sample must meet some of them twice."""
+    rng = np.random.default_rng(period)
+    distinct = pa.array(rng.permutation(10 * period)[:period])
+    if kind != "int64":
+        distinct = pa.array([f"/usr/lib/{v:09}.py" for v in distinct.to_pylist()])
+    values = distinct.take(pa.array(np.arange(300_000) % period)).cast(getattr(pa, kind)())
+    sink = pa.BufferOutputStream()
+    metadata = cw.write_table(pa.table({"a": values}), sink, compression="none", **options)
+    (chunk,) = metadata.row_groups[0].columns
+    assert chunk.meta_data is not None
+    encodings = chunk.meta_data.encodings
+    # Differences of integers may be smaller still.
+    assert Encoding.RLE_DICTIONARY in encodings or (options and Encoding.DELTA_BINARY_PACKED in encodings)
+    assert pq.read_table(sink.getvalue())["a"].equals(pa.chunked_array([values]))

@@ -463,3 +463,17 @@ class TestConverted:
         footer = cw.write_column(array, sink, store_decimal_as_integer=True)
         assert footer.row_groups[0].columns[0].meta_data.type.name == "INT32"
         assert pq.read_table(pa.BufferReader(sink.getvalue())).column(0).to_pylist() == array.to_pylist()
+
+
+def test_what_is_nested_too_deeply_is_an_error() -> None:
+    arrow_type = pa.int64()
+    for _ in range(3000):
+        arrow_type = pa.struct([("a", arrow_type)])
+    with pytest.raises(cw.UnsupportedTypeError, match="nested too deeply"):
+        cw.ParquetWriter(pa.BufferOutputStream(), pa.schema([("a", arrow_type)]))
+
+
+def test_negative_offsets_of_arrays_are_an_error() -> None:
+    array = pa.Array.from_buffers(pa.int64(), 3, [None, pa.py_buffer(bytes(80))], offset=-2)
+    with pytest.raises(cw.InvalidDataError, match=r"^a: the array is not valid Arrow: .*0 or more, found -2"):
+        cw.write_table(pa.table({"a": array}), pa.BufferOutputStream())

@@ -59,7 +59,7 @@ def _view(buffer: Any, dtype: Any, start: int, count: int) -> NDArray[Any]:
     """
     itemsize = np.dtype(dtype).itemsize
     size = 0 if buffer is None else buffer.size
-    if (start + count) * itemsize > size:
+    if start < 0 or (start + count) * itemsize > size:
         raise InvalidDataError(f"a buffer of {(start + count) * itemsize} bytes was expected, found {size} bytes")
     if count == 0:
         array = np.empty(0, dtype)

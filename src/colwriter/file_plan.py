@@ -18,7 +18,7 @@ import pyarrow as pa
 from colwriter.codes import may_keep_codes
 from colwriter.column_writer import check_encoding
 from colwriter.compression import make_compression
-from colwriter.errors import InvalidDataError, InvalidOptionError
+from colwriter.errors import InvalidDataError, InvalidOptionError, UnsupportedTypeError
 from colwriter.metadata import ColumnOrder, Empty
 from colwriter.options import ColumnOptions, WriterOptions
 from colwriter.schema import ColumnDescriptor, ParquetSchema, parquet_schema
@@ -95,7 +95,10 @@ def plan_file(schema: pa.Schema, options: WriterOptions) -> FilePlan:
     Raises ``UnsupportedTypeError`` for a field that cannot be written, ``InvalidOptionError`` for an option that does
     not go with the schema.
     """
-    return _plan(schema, options) if len(schema) > KEPT_FIELDS else _kept_plan(_Key(schema, options))
+    try:
+        return _plan(schema, options) if len(schema) > KEPT_FIELDS else _kept_plan(_Key(schema, options))
+    except RecursionError:
+        raise UnsupportedTypeError("schema: a field is nested too deeply for this interpreter to follow") from None
 
 
 @lru_cache(maxsize=KEPT_PLANS)

@@ -224,6 +224,7 @@ class ParquetWriter:
             raise InvalidOptionError("where: the file was given up after an error, and is not there") from error
         if self._sink is None:
             return
+        self._require_open()
         self._guarded(self._finish)
         self._sink = None
 
@@ -251,6 +252,8 @@ class ParquetWriter:
     def _require_open(self) -> Sink:
         if self._sink is None:
             raise InvalidOptionError("where: the writer is closed, or was given up after an error")
+        if self._sink.is_inherited:
+            raise InvalidOptionError("where: the file is that of the process that opened it, found a child of it")
         return self._sink
 
     def _guarded(self, action: Any, *arguments: Any) -> None:

@@ -175,6 +175,10 @@ def _contiguous(column: pa.ChunkedArray, top: TopField, limit: int) -> pa.Array:
         chunks: list[pa.Array] = column.chunks
         for chunk in chunks:
             chunk.validate()
+            if chunk.offset < 0:
+                raise InvalidDataError(
+                    f"{field.name}: the array is not valid Arrow: expected an offset of 0 or more, found {chunk.offset}"
+                )
         if len(chunks) == 1:
             return chunks[0]
         array = column.combine_chunks()

@@ -34,8 +34,6 @@ MOST_BYTES = 1 << 18
 MOST_SLOTS = 64
 # Bytes of a view.
 VIEW = 16
-# The fractional part of the golden ratio: its multiples are spread over [0, 1), and have no period.
-GOLDEN = 0.6180339887498949
 
 
 class Sample(NamedTuple):
@@ -96,7 +94,7 @@ def _spread(leaf: LeafColumn, arena: Arena) -> LeafColumn:
     assert leaf.views is not None
     total = leaf.num_slots
     steps = np.arange(min(SAMPLE_SIZE, total))
-    slots = ((steps + steps * GOLDEN % 1) * (total / len(steps))).astype(np.int64)
+    slots = ((steps + _scattered(len(steps))) * (total / len(steps))).astype(np.int64)
     validity = leaf.validity
     if len(validity):
         bits = slots + leaf.bit_offset
@@ -118,8 +116,15 @@ def _runs(leaf: LeafColumn, num_values: int, value_bytes: float) -> list[tuple[i
     if RUNS * length >= total:
         return [(0, total)]
     part = total / RUNS
-    starts = (int((k + (k + 1) * GOLDEN % 1 * (1 - length / part)) * part) for k in range(RUNS))
-    return [(start, start + length) for start in starts]
+    starts = ((np.arange(RUNS) + _scattered(RUNS) * (1 - length / part)) * part).astype(np.int64)
+    return [(start, start + length) for start in starts.tolist()]
+
+
+def _scattered(count: int) -> NDArray[np.float64]:
+    """float64[count] of [0, 1), as if at random, but the same each time."""
+    out = np.empty(count)
+    kernels.sampling.scatter(out)
+    return out
 
 
 def _value_bytes(leaf: LeafColumn) -> float:

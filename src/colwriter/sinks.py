@@ -55,6 +55,11 @@ class Sink:
         self._process = _process
         self.position = 0
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is the copy that a child process has of its parent's."""
+        return self._process is not _process
+
     def write(self, data: Any) -> None:
         """Append bytes, or a memoryview of bytes, which may be used again afterwards."""
         size = len(data)
@@ -117,7 +122,7 @@ class Sink:
 
     def abort(self) -> None:
         """Give the file up. In a child process, which has a copy of this object, the file is its parent's."""
-        if self._process is _process:
+        if not self.is_inherited:
             self._rollback()
         self._release()
 

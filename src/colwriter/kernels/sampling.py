@@ -5,20 +5,38 @@ from __future__ import annotations
 import numpy as np
 
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, inlined, kernel, prefetch
-from colwriter.kernels.dictionary import INVALID_OFFSETS, hash_word, hash_words, words_of
+from colwriter.kernels.dictionary import INVALID_OFFSETS, SECOND_MULTIPLIER, hash_words, words_of
+
+
+@inlined
+def _scattered(k: Int) -> Int:
+    """A number of [0, 1) for each ``k``, as if at random.
+
+    One multiplication does not do: its numbers keep away from one another, and so do the places in the period of
+    periodic data that are picked by them, so that no value is met twice.
+    """
+    word = np.uint64(k + 1) * SECOND_MULTIPLIER
+    word = (word ^ (word >> np.uint64(32))) * SECOND_MULTIPLIER
+    return np.float64(word >> np.uint64(32)) / np.float64(1 << 32)
+
+
+@kernel
+def scatter(out: Array) -> None:
+    """Fill float64[any] with numbers of [0, 1), as if at random, and always the same."""
+    for k in range(len(out)):
+        out[k] = _scattered(k)
 
 
 @inlined
 def _sampled_slots(validity: Bytes, bit_offset: Int, start: Int, end: Int, slots: Int64s) -> Int:
     """Pick ``len(slots)`` slots of ``[start, end)``, which has no fewer, and keep those with a value; returns how many.
 
-    Each has a stratum, where it is picked by hash: equal steps would meet the period of periodic data.
+    Each has a stratum, where it is picked as if at random: equal steps would meet the period of periodic data.
     """
     stratum = np.float64(end - start) / np.float64(len(slots))
     met = np.uint64(0)
     for k in range(len(slots)):
-        inside = np.float64(hash_word(np.uint64(k + 1)) >> np.uint64(32)) / np.float64(1 << 32)
-        slot = start + np.int64((np.float64(k) + inside) * stratum)
+        slot = start + np.int64((np.float64(k) + _scattered(k)) * stratum)
         bit = bit_offset + slot
         slots[met] = slot
         met += np.uint64(1) if len(validity) == 0 else np.uint64((validity[bit >> 3] >> np.uint8(bit & 7)) & 1)
