@@ -311,6 +311,7 @@ def build_byte_arrays(
         valid = valid_slots(validity, bit_offset + slot, count)
         before = num_values
         misses = np.uint64(0)
+        long = np.uint64(0)
         word = valid
         while word != np.uint64(0):
             bit = np.uint64(count_trailing_zeros(word))
@@ -329,11 +330,41 @@ def build_byte_arrays(
                 same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
             elif np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
                 return INVALID_OFFSETS, np.int64(num_values), value_bytes
+            elif length > SHORT:
+                one, two, three = words_of(data, first, length)
+                index = hash_words(one, two, three) >> np.uint64(64 - bits)
+                prefetch(table, np.int64(index))
+                long |= ONE << bit
             misses |= np.uint64(not same) << bit
             indices[num_values] = np.int32(index)
             num_values += ONE
         if num_entries == 0:
             misses = valid
+            long = np.uint64(0)
+        # The entries that long values may be lie anywhere in the data, behind three look-ups: each of them is done for
+        # all values of the block before the next one, so that what they ask of memory overlaps.
+        for step in range(4):
+            word = long
+            while word != np.uint64(0):
+                bit = np.uint64(count_trailing_zeros(word))
+                word &= word - ONE
+                this = before + np.uint64(popcount(valid & ((ONE << bit) - ONE)))
+                index = np.uint64(indices[this])
+                if step == 0:
+                    indices[this] = table[index]
+                    prefetch(entries, np.int64(table[index]))
+                elif step == 1:
+                    prefetch(offsets, entries[index])
+                else:
+                    entry = np.uint64(entries[index])
+                    first = np.int64(offsets[entry])
+                    if step == 2:
+                        prefetch(data, first)
+                        continue
+                    here = np.uint64(slot) + bit
+                    last = np.int64(offsets[entry + ONE])
+                    same = same_bytes(data, np.int64(offsets[here]), np.int64(offsets[here + ONE]), first, last)
+                    misses ^= np.uint64(same) << bit
         while misses != np.uint64(0):
             bit = np.uint64(count_trailing_zeros(misses))
             misses &= misses - ONE

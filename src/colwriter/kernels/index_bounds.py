@@ -7,6 +7,7 @@ import numpy as np
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, byte_swap, inlined, kernel, load_u64
 from colwriter.kernels.dictionary import FIRST_MASKS
 from colwriter.kernels.page_table import GREATEST, LEAST, VALUE
+from colwriter.kernels.plain import shared_prefix
 
 
 @inlined
@@ -62,9 +63,10 @@ def _less(offsets: Array, data: Bytes, a: Int, b: Int) -> Int:
     b_start = np.int64(offsets[b])
     a_length = np.int64(offsets[a + 1]) - a_start
     b_length = np.int64(offsets[b + 1]) - b_start
-    for k in range(min(a_length, b_length)):
-        if data[a_start + k] != data[b_start + k]:
-            return data[a_start + k] < data[b_start + k]
+    shorter = min(a_length, b_length)
+    shared = shared_prefix(data, a_start, b_start, shorter)
+    if shared < shorter:
+        return data[a_start + shared] < data[b_start + shared]
     return a_length < b_length
 
 
@@ -91,7 +93,8 @@ def min_max_indices_byte_arrays(
 ) -> None:
     """Slots of the least and greatest value that each page refers to (-1: none).
 
-    ``seen`` int32 and ``prefixes`` uint64 are scratch of one an entry: most comparisons need no more than a prefix.
+    ``seen`` int32 and ``prefixes`` uint64 are scratch of one an entry: most comparisons need no more than a prefix, of
+    eight bytes after those that all entries share, which are what the least and the greatest share.
     """
     num_entries = len(entries)
     seen[:num_entries] = -1
@@ -107,6 +110,15 @@ def min_max_indices_byte_arrays(
             prefix > prefixes[greatest] or _less(offsets, data, entries[greatest], entries[k])
         ):
             greatest = np.int32(k)
+    if num_entries > 0:
+        first = np.int64(offsets[entries[least]])
+        last = np.int64(offsets[entries[greatest]])
+        shortest = min(np.int64(offsets[entries[least] + 1]) - first, np.int64(offsets[entries[greatest] + 1]) - last)
+        shared = shared_prefix(data, first, last, shortest)
+        if shared > 0:
+            for k in range(num_entries):
+                start = np.int64(offsets[entries[k]]) + shared
+                prefixes[k] = _prefix(data, start, np.int64(offsets[entries[k] + 1]) - start)
     for page in range(len(pages) - 1):
         of_page = indices[pages[page, VALUE] : pages[page + 1, VALUE]]
         pages[page, LEAST] = -1
