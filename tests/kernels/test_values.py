@@ -61,10 +61,16 @@ def test_fixed(count: int, null_share: float, dtype: type) -> None:
     assert without[:-1, END].tolist() == (starts[1:] * values.itemsize).tolist()  # side by side
 
 
-# Lengths around the eight-byte words and the sixteen bytes that are copied at once.
+# Lengths around the eight-byte words, and the 24 and 64 bytes that are copied at once; values that begin alike.
 VALUES = st.lists(
     st.one_of(
         st.binary(max_size=40),
+        st.builds(
+            lambda shared, rest: b"/usr/lib/python3/dist-packages/"[:shared] + rest,
+            st.integers(0, 31),
+            st.binary(max_size=4) | st.binary(min_size=30, max_size=45),
+        ),
+        st.sampled_from([b"x" * n for n in (23, 24, 25, 63, 64, 65, 130)]),
         st.sampled_from([b"", b"\x00", b"a", b"a\x00", b"abcdefgh", b"abcdefgh\x00", b"abcdefgi", b"\xff" * 17]),
         st.builds(
             lambda length, last: b"abcdefghijklmnopqrstuvwxyz"[:length] + last,

@@ -232,6 +232,7 @@ def encode_byte_arrays(
         greatest = np.int64(-1)
         least_prefix = np.uint64(0)
         greatest_prefix = np.uint64(0)
+        shared = np.int64(0)
         while slot < end:
             count = min(np.int64(64), end - slot)
             word = valid_slots(validity, bit_offset + slot, count)
@@ -254,8 +255,8 @@ def encode_byte_arrays(
                 suffixes[num_values] = length - prefix
                 num_values += 1
                 if bounds:
-                    least, greatest, least_prefix, greatest_prefix = extremes(
-                        offsets, data, at, start, length, least, greatest, least_prefix, greatest_prefix
+                    least, greatest, least_prefix, greatest_prefix, shared = extremes(
+                        offsets, data, at, start, length, least, greatest, least_prefix, greatest_prefix, shared
                     )
             slot += count
         if prefixed:

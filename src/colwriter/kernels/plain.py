@@ -168,9 +168,12 @@ def shared_prefix(data: Bytes, a: Int, b: Int, limit: Int) -> Int:
 
 @inlined
 def copy_value(data: Bytes, start: Int, length: Int, out: Bytes, position: Int) -> None:
-    """Copy a value; up to seven bytes past its end, or any up to the ``SHORT``th, may be written besides."""
+    """Copy a value; up to seven bytes past its end, or any up to the ``OUT_PADDING``th, may be written besides."""
     if length <= SHORT and start + SHORT <= len(data):  # most are: their lengths are not to be foreseen
         for k in range(0, SHORT, 8):
+            store_u64(out, position + k, load_u64(data, start + k))
+    elif length <= OUT_PADDING and start + OUT_PADDING <= len(data):
+        for k in range(0, OUT_PADDING, 8):
             store_u64(out, position + k, load_u64(data, start + k))
     elif start + length + 8 <= len(data):
         for k in range(0, length, 8):
@@ -201,20 +204,38 @@ def extremes(
     greatest: Int,
     least_prefix: Int,
     greatest_prefix: Int,
-) -> tuple[Int, Int, Int, Int]:
-    """The slots of the least and the greatest value and their prefixes, with slot ``at`` besides; -1 where none was."""
-    prefix = _prefix(data, start, length)
+    shared: Int,
+) -> tuple[Int, Int, Int, Int, Int]:
+    """The least and the greatest value, with slot ``at`` besides: their slots, -1 where there was none, and prefixes.
+
+    They are the eight bytes after those ``shared`` by the two, and so by all values between them: values that begin in
+    the same way, as paths do, are told apart by these too.
+    """
     if least < 0:
-        return at, at, prefix, prefix
-    if prefix >= greatest_prefix:
-        b = np.int64(offsets[greatest])
-        if prefix > greatest_prefix or _less(data, b, np.int64(offsets[greatest + 1]) - b, start, length):
-            return least, at, least_prefix, prefix
-    if prefix <= least_prefix:
-        b = np.int64(offsets[least])
-        if prefix < least_prefix or _less(data, start, length, b, np.int64(offsets[least + 1]) - b):
-            return at, greatest, prefix, greatest_prefix
-    return least, greatest, least_prefix, greatest_prefix
+        prefix = _prefix(data, start, length)
+        return at, at, prefix, prefix, np.int64(0)
+    low = np.int64(offsets[least])
+    if shared == 0 or (length >= shared and shared_prefix(data, start, low, shared) == shared):
+        prefix = _prefix(data, start + shared, length - shared)
+        if prefix > least_prefix and prefix < greatest_prefix:
+            return least, greatest, least_prefix, greatest_prefix, shared
+    low_length = np.int64(offsets[least + 1]) - low
+    high = np.int64(offsets[greatest])
+    high_length = np.int64(offsets[greatest + 1]) - high
+    if _less(data, high, high_length, start, length):
+        greatest = at
+        high = start
+        high_length = length
+    elif _less(data, start, length, low, low_length):
+        least = at
+        low = start
+        low_length = length
+    else:
+        return least, greatest, least_prefix, greatest_prefix, shared
+    shared = shared_prefix(data, low, high, min(low_length, high_length))
+    least_prefix = _prefix(data, low + shared, low_length - shared)
+    greatest_prefix = _prefix(data, high + shared, high_length - shared)
+    return least, greatest, least_prefix, greatest_prefix, shared
 
 
 @kernel
@@ -245,6 +266,7 @@ def encode_byte_arrays(
         greatest = np.int64(-1)
         least_prefix = np.uint64(0)
         greatest_prefix = np.uint64(0)
+        shared = np.int64(0)
         while slot < end:
             count = min(np.int64(64), end - slot)
             word = valid_slots(validity, bit_offset + slot, count)
@@ -265,8 +287,8 @@ def encode_byte_arrays(
                 copy_value(data, start, length, out, position)
                 position += length
                 if bounds:
-                    least, greatest, least_prefix, greatest_prefix = extremes(
-                        offsets, data, at, start, length, least, greatest, least_prefix, greatest_prefix
+                    least, greatest, least_prefix, greatest_prefix, shared = extremes(
+                        offsets, data, at, start, length, least, greatest, least_prefix, greatest_prefix, shared
                     )
             slot += count
         end_of_page = position
