@@ -55,6 +55,18 @@ def _words(rng: np.random.Generator, size: int) -> pa.Array:
     return build_array(rng, "string", WORKLOADS["dense-1000"], size)
 
 
+def _texts(form: str, distinct: int | None = None) -> Callable[..., pa.Array]:
+    """Strings that are numbers in a form of more than 24 bytes, ``distinct`` different ones, or all different."""
+
+    def build(rng: np.random.Generator, size: int) -> pa.Array:
+        numbers = rng.integers(0, 2**62, size if distinct is None else distinct).tolist()
+        texts = pa.array([form.format(number) for number in numbers])
+        picks = np.arange(size) if distinct is None else rng.integers(0, distinct, size)
+        return texts.take(pa.array(picks, mask=rng.random(size) < NULL_SHARE))
+
+    return build
+
+
 def _structs(rng: np.random.Generator, size: int) -> pa.Array:
     children = [FAMILIES["int64"](rng, size // 2), _words(rng, size // 2)]
     return pa.StructArray.from_arrays(children, ["a", "b"], mask=pa.array(rng.random(size // 2) < NULL_SHARE))
@@ -104,6 +116,10 @@ FAMILIES: dict[str, Callable[[np.random.Generator, int], pa.Array | pa.ChunkedAr
     "date": _numbers(pa.date32(), lambda rng, n: rng.integers(10_000, 13_000, n).astype(np.int32)),
     "boolean": _numbers(pa.bool_(), lambda rng, n: np.packbits(rng.random(n) < 0.3, bitorder="little")),
     "binary(16)": _numbers(pa.binary(16), lambda rng, n: rng.integers(0, 256, (n, 16)).astype(np.uint8)),
+    "identifiers": _texts("{0:032x}-{0:03x}"),
+    "identifiers, 1000": _texts("{0:032x}-{0:03x}", 1000),
+    "links, 20000": _texts("https://www.example.com/products/{0}?session={0:x}", 20_000),
+    "json": _texts('{{"user": {0}, "event": "click", "ok": true}}'),
     "dictionary": _codes,
     "dictionaries": _chunks_of_codes,
     "list<dictionary>": _lists_of_codes,

@@ -15,6 +15,8 @@ import pytest
 
 import colwriter
 from colwriter.kernels import rle
+from colwriter.kernels.page_table import DEFINITION_BYTES
+from page_tables import page_table
 
 SCRIPT = """
 import numpy as np
@@ -56,7 +58,7 @@ def test_no_cache_folder(tmp_path: Path) -> None:
 @pytest.mark.skipif(not numba.config.BOUNDSCHECK, reason="needs NUMBA_BOUNDSCHECK=1 and a NUMBA_CACHE_DIR of its own")
 def test_bounds_checks_are_on() -> None:
     with pytest.raises(IndexError):
-        rle.encode_constant(1, np.array([0, 500]), np.zeros(2, np.uint8), np.zeros(2, np.int64))
+        rle.encode_constant(1, page_table([0, 500]), DEFINITION_BYTES, np.zeros(2, np.uint8))
 
 
 def test_notice_of_compilation(tmp_path: Path) -> None:
