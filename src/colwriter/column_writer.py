@@ -191,14 +191,10 @@ def encode_column_chunk(
         bloom_filter = bloom.build(leaf, dictionary, others, column.bloom_filter, arena)
     if segments[-1].encoding is not Encoding.RLE_DICTIONARY:
         distinct = False
-    return _fold(
-        leaf,
-        options,
-        column,
+    return writer.fold(
         pages,
         FramedPages(parts, uncompressed_size, compressed_size, value_bytes),
         _encodings(options, dictionary, segments),
-        arena,
         dictionary_page_size,
         dictionary if distinct else None,
         bloom_filter,
@@ -239,65 +235,9 @@ def encode_single_pages(
     for k, sizes in enumerate(zip(uncompressed, compressed, value_bytes, strict=True)):
         page = Pages(table[k : k + 2])
         alone = FramedPages([PageBytes(data, page, sizes[1])], *sizes)
-        of_column = leaf._replace(descriptor=descriptors[k])
-        chunks.append(_fold(of_column, options, column, page, alone, encodings, arena))
+        of_column = _ChunkWriter(leaf._replace(descriptor=descriptors[k]), options, column, arena, 1, 0)
+        chunks.append(of_column.fold(page, alone, encodings))
     return chunks
-
-
-def _fold(
-    leaf: LeafColumn,
-    options: WriterOptions,
-    column: ColumnOptions,
-    pages: Pages,
-    framed: FramedPages,
-    encodings: _Encodings,
-    arena: Arena,
-    dictionary_page_size: int = 0,
-    distinct: Dictionary | None = None,
-    bloom_filter: BloomFilter | None = None,
-) -> EncodedChunk:
-    """The column chunk: what is said of all pages, and of each in the column index.
-
-    ``framed``: all parts of the chunk. ``distinct``: a dictionary that has each value of the chunk once.
-    """
-    kind = leaf.descriptor.leaf
-    level = column.size_statistics_level
-    histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, arena)
-    num_levels = pages.total(LEVEL)
-    statistics = index = None
-    if column.write_statistics:
-        order = kind.order
-        nan_count = pages.sum(NAN_COUNT) if order is Order.FLOAT else None
-        distinct_count = least = greatest = None
-        if distinct is not None:
-            distinct_count = dictionary_encoding.distinct_count(distinct, nan_count)
-        if order is not Order.UNDEFINED:
-            limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
-            bounds = page_bounds(leaf.dictionary or leaf, pages, limits)
-            least, greatest = bounds.least, bounds.greatest
-            if column.write_page_index:
-                per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
-                index = column_index(pages, bounds, per_page, order is Order.FLOAT, arena)
-        statistics = chunk_statistics(num_levels - pages.total(VALUE), distinct_count, least, greatest, nan_count)
-    sizes = None
-    if level is not SizeStatisticsLevel.NONE:
-        value_bytes = framed.value_bytes if kind.storage is Storage.BYTE_ARRAYS else None
-        sizes = size_statistics(value_bytes, histograms.chunk_repetition, histograms.chunk_definition)
-    return EncodedChunk(
-        descriptor=leaf.descriptor,
-        options=column,
-        parts=framed.parts,
-        dictionary_page_size=dictionary_page_size,
-        pages=pages,
-        num_values=num_levels,
-        uncompressed_size=framed.uncompressed_size,
-        compressed_size=framed.compressed_size,
-        encodings=encodings,
-        statistics=statistics,
-        size_statistics=sizes,
-        column_index=index,
-        bloom_filter=bloom_filter,
-    )
 
 
 @dataclass(slots=True)
@@ -425,6 +365,59 @@ class _ChunkWriter:
             )
         )
         return [header, body], len(header) + len(body), len(header) + len(page)
+
+    def fold(
+        self,
+        pages: Pages,
+        framed: FramedPages,
+        encodings: _Encodings,
+        dictionary_page_size: int = 0,
+        distinct: Dictionary | None = None,
+        bloom_filter: BloomFilter | None = None,
+    ) -> EncodedChunk:
+        """The column chunk: what is said of all pages, and of each in the column index.
+
+        ``framed``: all parts of the chunk. ``distinct``: a dictionary that has each value of the chunk once.
+        """
+        leaf, options, column = self.leaf, self.options, self.column
+        kind = leaf.descriptor.leaf
+        level = column.size_statistics_level
+        histograms = NO_HISTOGRAMS if level is SizeStatisticsLevel.NONE else count_levels(leaf, pages, self.arena)
+        num_levels = pages.total(LEVEL)
+        statistics = index = None
+        if column.write_statistics:
+            order = kind.order
+            nan_count = pages.sum(NAN_COUNT) if order is Order.FLOAT else None
+            distinct_count = least = greatest = None
+            if distinct is not None:
+                distinct_count = dictionary_encoding.distinct_count(distinct, nan_count)
+            if order is not Order.UNDEFINED:
+                limits = BoundLengths(options.statistics_truncate_length, options.column_index_truncate_length)
+                bounds = page_bounds(leaf.dictionary or leaf, pages, limits)
+                least, greatest = bounds.least, bounds.greatest
+                if column.write_page_index:
+                    per_page = NO_HISTOGRAMS if level is not SizeStatisticsLevel.PAGE_AND_COLUMN_CHUNK else histograms
+                    index = column_index(pages, bounds, per_page, order is Order.FLOAT, self.arena)
+            statistics = chunk_statistics(num_levels - pages.total(VALUE), distinct_count, least, greatest, nan_count)
+        sizes = None
+        if level is not SizeStatisticsLevel.NONE:
+            value_bytes = framed.value_bytes if kind.storage is Storage.BYTE_ARRAYS else None
+            sizes = size_statistics(value_bytes, histograms.chunk_repetition, histograms.chunk_definition)
+        return EncodedChunk(
+            descriptor=leaf.descriptor,
+            options=column,
+            parts=framed.parts,
+            dictionary_page_size=dictionary_page_size,
+            pages=pages,
+            num_values=num_levels,
+            uncompressed_size=framed.uncompressed_size,
+            compressed_size=framed.compressed_size,
+            encodings=encodings,
+            statistics=statistics,
+            size_statistics=sizes,
+            column_index=index,
+            bloom_filter=bloom_filter,
+        )
 
 
 def _encodings(options: WriterOptions, dictionary: Dictionary | None, segments: list[_Segment]) -> _Encodings:

@@ -2,7 +2,8 @@
 
 A stage is one function: ``paginate`` makes the table (``Pages``), ``encode_levels``, an encoder of
 ``colwriter.encodings`` and ``colwriter.framing.frame`` fill in the columns that ``kernels.page_table`` names, and
-``count_levels`` makes histograms. No stage changes what one before it filled in.
+``count_levels`` makes histograms. No stage changes what one before it filled in, but that ``page_index.page_bounds``
+puts the keys of bounds that are stored instead of those that were found, of zeros and NaN.
 """
 
 from __future__ import annotations
@@ -268,7 +269,7 @@ def _count(levels: Levels, pages: Pages, histograms: Int64s, arena: Arena) -> No
 class EncodedLevels(NamedTuple):
     """The encoded levels of pages, one page after another: the data are empty where all levels of the column are 0.
 
-    Their bytes are in the page table. ``size``: at least as many as there are of both.
+    How many each page has is in the page table; ``size`` is their sum.
     """
 
     repetition: NDArray[np.uint8]
@@ -296,7 +297,7 @@ def encode_levels(leaf: LeafColumn, pages: Pages, arena: Arena) -> EncodedLevels
 def _encode(levels: Levels, largest: int, pages: Pages, column: int, arena: Arena) -> tuple[NDArray[np.uint8], int]:
     """The encoded levels, and their bytes."""
     rle = kernels.rle
-    width = largest.bit_length()
+    width = bit_width(largest)
     data = levels.data
     out = arena.take(rle.hybrid_bound(pages.total(LEVEL) if len(data) else 0, len(pages), width))
     if len(data) == 0:

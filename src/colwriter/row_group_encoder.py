@@ -81,8 +81,10 @@ class RowGroupEncoder:
                 arena = take_arena()
                 try:
                     done = self._encode_kinds(group, window, arena)
+                    mark = arena.mark()
                     for i in window:
                         yield done[i] if i in done else self._encode(group, i, arena)
+                        arena.give_back(mark)
                 finally:
                     give_arena_back(arena)
 

@@ -24,6 +24,7 @@ from colwriter.kernels.page_table import END, SLOT, START, VALUE, VALUE_BYTES
 from colwriter.keys import find_float_extremes, integer_keys
 from colwriter.leaf_types import Order, Storage
 from colwriter.levels import LeafColumn
+from colwriter.options import UNLIMITED
 from colwriter.pages import Pages, bit_width
 
 __all__ = [
@@ -42,7 +43,6 @@ __all__ = [
 SAMPLE_SIZE = 2048
 # Fewer values than this are not worth a sample.
 SMALL = 4 * SAMPLE_SIZE
-UNLIMITED = 1 << 62
 # Values after which a dictionary that is not likely to pay must have paid.
 PROBATION = 1024
 # An index has a bit even if there is one entry: some readers do not expect none.
