@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colwriter.kernels import delta, plain
+from colwriter.kernels import delta, extremes, plain
 from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, START, VALUE_BYTES
 from naive.encodings import Decoded, delta_binary_packed, delta_byte_array, delta_length_byte_array
 from page_tables import page_table, pages_of
@@ -106,6 +106,7 @@ def encode_byte_arrays(
         5,
         prefixed,
         True,
+        np.zeros(extremes.SCRATCH, np.int64),
         np.zeros(len(values), np.int64),
         *lengths,
         *_scratch(np.int32),
@@ -262,6 +263,7 @@ def test_wrong_offsets_are_a_status(offsets: list[int], prefixed: bool) -> None:
         0,
         prefixed,
         True,
+        np.zeros(extremes.SCRATCH, np.int64),
         np.zeros(3, np.int64),
         *lengths,
         *_scratch(np.int32),

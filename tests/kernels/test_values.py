@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colwriter.kernels import dictionary, index_bounds, plain, sampling
+from colwriter.kernels import dictionary, extremes, index_bounds, plain, sampling
 from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, START, VALUE, VALUE_BYTES
 from page_tables import page_table, pages_of
 
@@ -82,10 +82,23 @@ VALUES = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
-@given(VALUES, st.integers(0, 12), st.integers(0, 2**32), st.sampled_from([np.int32, np.int64]))
+@st.composite
+def orders(draw: st.DrawFn) -> list[bytes]:
+    """Values that come again, in any order or a sorted one: more than a chunk, and than slots are picked at once."""
+    pool = draw(VALUES.filter(len))
+    count = draw(st.sampled_from([extremes.CHUNK, 2 * extremes.CHUNK, extremes.PICKED])) + draw(st.integers(-3, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    values = [pool[k] for k in rng.integers(0, len(pool), draw(st.sampled_from([1, 3])) * count)]
+    order = draw(st.sampled_from(["any", "rising", "falling", "last alone"]))
+    if order == "last alone":
+        return [values[0]] * (len(values) - 1) + [pool[-1]]
+    return values if order == "any" else sorted(values, reverse=order == "falling")
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES | orders(), st.integers(0, 12), st.integers(0, 2**32), st.sampled_from([np.int32, np.int64]))
 def test_byte_arrays(values: list[bytes], offset: int, seed: int, dtype: type) -> None:
-    valid = np.random.default_rng(seed).random(len(values)) < 0.8
+    valid = np.random.default_rng(seed).random(len(values)) < [0.05, 0.8, 1][seed % 3]
     offsets, data = byte_arrays(values, dtype)
     starts = np.array(sorted({0, len(values) // 3, len(values)}), np.int64)
     pages = len(starts) - 1
@@ -95,7 +108,7 @@ def test_byte_arrays(values: list[bytes], offset: int, seed: int, dtype: type) -
     table = page_table(starts, 9)
     table[:, VALUE] = np.concatenate([[0], np.cumsum(valid)])[starts]
     summed = table.copy()
-    plain.encode_byte_arrays(offsets, data, bits, offset, True, table, out)
+    plain.encode_byte_arrays(offsets, data, bits, offset, True, np.zeros(extremes.SCRATCH, np.int64), table, out)
     plain.sum_lengths(offsets, bits, offset, summed)
     for page, found in enumerate(pages_of(table, out)):
         slots = [k for k in range(starts[page], starts[page + 1]) if valid[k]]
@@ -116,7 +129,8 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
     data = np.zeros(8, np.uint8)
     none = np.zeros(0, np.uint8)
     out = np.zeros(500, np.uint8)
-    status = plain.encode_byte_arrays(array, data, none, 0, True, page_table([0, 3]), out)
+    scratch = np.zeros(extremes.SCRATCH, np.int64)
+    status = plain.encode_byte_arrays(array, data, none, 0, True, scratch, page_table([0, 3]), out)
     assert status == plain.INVALID_OFFSETS
     keys = np.zeros(8 * dictionary.KEY_WORDS, np.uint64)
     table = np.zeros(dictionary.table_size(8), np.int32)

@@ -75,6 +75,7 @@ def _byte_arrays(leaf: LeafColumn, pages: Pages, room: int, bounds: bool, arena:
         leaf.bit_offset,
         prefixed,
         bounds and not fixed,
+        arena.take(kernels.extremes.SCRATCH, np.int64),
         arena.take(most, np.int64),
         arena.take(most if prefixed else 0, LENGTH),
         arena.take(most, LENGTH),

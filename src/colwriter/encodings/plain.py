@@ -108,8 +108,9 @@ def _byte_arrays(leaf: LeafColumn, pages: Pages, room: int, bounds: bool, arena:
     span = max(int(leaf.offsets[pages.end(SLOT)]) - int(leaf.offsets[pages.first(SLOT)]), 0)
     size = min(span, len(leaf.data)) + 4 * pages.total(VALUE) + room
     out = arena.take(size + kernels.plain.OUT_PADDING)
+    scratch = arena.take(kernels.extremes.SCRATCH, np.int64)
     end = kernels.plain.encode_byte_arrays(
-        leaf.offsets, leaf.data, leaf.validity, leaf.bit_offset, bounds, pages.table, out
+        leaf.offsets, leaf.data, leaf.validity, leaf.bit_offset, bounds, scratch, pages.table, out
     )
     if end < 0:
         raise invalid_offsets(leaf)

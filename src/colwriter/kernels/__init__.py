@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 MODULES = (
     *("bits", "bloom", "bounds", "byte_stream_split", "codes", "compact", "conversion", "delta", "dictionary"),
-    *("fixed_bytes", "framing", "histogram", "index_bounds", "lists", "merging", "page_table", "pagination", "plain"),
+    *(
+        "extremes",
+        "fixed_bytes",
+        "framing",
+        "histogram",
+        "index_bounds",
+        "lists",
+        "merging",
+        "page_table",
+        "pagination",
+        "plain",
+    ),
     *("rle", "sampling", "shredding", "views"),
 )
 
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
     from colwriter.kernels import conversion as conversion
     from colwriter.kernels import delta as delta
     from colwriter.kernels import dictionary as dictionary
+    from colwriter.kernels import extremes as extremes
     from colwriter.kernels import fixed_bytes as fixed_bytes
     from colwriter.kernels import framing as framing
     from colwriter.kernels import histogram as histogram

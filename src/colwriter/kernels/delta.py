@@ -14,16 +14,26 @@ from colwriter.kernels._jit import (
     Int,
     Int64s,
     count_leading_zeros,
-    count_trailing_zeros,
     inlined,
     kernel,
     store_u64,
 )
-from colwriter.kernels.bits import ALL, valid_slots
+from colwriter.kernels.bits import ALL
 from colwriter.kernels.compact import MAX_VARINT, varint, zigzag
+from colwriter.kernels.extremes import (
+    CHUNK,
+    NONE,
+    PICKED,
+    SCRATCH,
+    STEP,
+    note_value,
+    pick_slots,
+    shared_prefix,
+    widen,
+)
 from colwriter.kernels.framing import values_start
 from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, SLOT, START, VALUE_BYTES
-from colwriter.kernels.plain import INVALID_OFFSETS, copy_value, extremes, shared_prefix
+from colwriter.kernels.plain import INVALID_OFFSETS, copy_value
 
 # Parts of a block, its miniblocks.
 MINIBLOCKS = 4
@@ -199,6 +209,7 @@ def encode_byte_arrays(
     bit_offset: Int,
     prefixed: bool,
     bounds: bool,
+    scratch: Int64s,
     places: Int64s,
     prefixes: Array,
     suffixes: Array,
@@ -213,52 +224,58 @@ def encode_byte_arrays(
 ) -> Int:
     """DELTA_BYTE_ARRAY, or if not ``prefixed`` DELTA_LENGTH_BYTE_ARRAY, which is the same without the prefixes.
 
-    Slots, nulls, bounds and the result are those of ``plain.encode_byte_arrays``, and offsets are not trusted either.
-    ``places`` int64, ``prefixes`` and ``suffixes`` int32 have room for the values of the largest page.
+    Slots, nulls, bounds, ``scratch`` and the result are those of ``plain.encode_byte_arrays``, and offsets are not
+    trusted either. ``places`` int64, ``prefixes`` and ``suffixes`` int32 have room for the values of the largest page.
     """
     size = np.int64(len(data))
+    picked = scratch[: PICKED + STEP]
+    chunk_words = scratch[PICKED + STEP : PICKED + STEP + CHUNK]
+    chunk_lengths = scratch[PICKED + STEP + CHUNK : SCRATCH]
     end_of_value = np.int64(0)
     position = np.int64(0)
     for page in range(len(pages) - 1):
         position = values_start(pages, page, LEAD, position)
         pages[page, START] = position
-        slot = pages[page, SLOT]
         end = pages[page + 1, SLOT]
         total = np.int64(0)
         num_values = np.int64(0)
         before = np.int64(0)
         before_length = np.int64(0)
-        least = np.int64(-1)
-        greatest = np.int64(-1)
-        least_prefix = np.uint64(0)
-        greatest_prefix = np.uint64(0)
+        least: Int = np.int64(-1)
+        greatest: Int = np.int64(-1)
         shared = np.int64(0)
-        while slot < end:
-            count = min(np.int64(64), end - slot)
-            word = valid_slots(validity, bit_offset + slot, count)
-            while word != np.uint64(0):
-                at = slot + count_trailing_zeros(word)
-                word &= word - np.uint64(1)
-                start = np.int64(offsets[at])
-                length = np.int64(offsets[at + 1]) - start
-                if start < end_of_value or length < 0 or start + length > size:
-                    return INVALID_OFFSETS
-                end_of_value = start + length
-                total += length
-                prefix = np.int64(0)
-                if prefixed:
-                    prefix = shared_prefix(data, before, start, min(before_length, length))
-                    prefixes[num_values] = prefix
-                    before = start
-                    before_length = length
-                places[num_values] = start + prefix
-                suffixes[num_values] = length - prefix
-                num_values += 1
+        low = NONE
+        high = NONE
+        for slot in range(pages[page, SLOT], end, PICKED):
+            count = pick_slots(offsets, validity, bit_offset, slot, min(slot + PICKED, end), picked)
+            for chunk in range(0, count, CHUNK):
+                slots = picked[chunk : min(chunk + CHUNK, count)]
+                like = np.int64(offsets[max(least, 0)])
+                strange = shared < 0  # it is not: a literal would be of another type
+                for k in range(len(slots)):
+                    at = np.uint64(slots[k])
+                    start = np.int64(offsets[at])
+                    length = np.int64(offsets[at + np.uint64(1)]) - start
+                    if start < end_of_value or length < 0 or start + length > size:
+                        return INVALID_OFFSETS
+                    end_of_value = start + length
+                    total += length
+                    prefix = np.int64(0)
+                    if prefixed:
+                        prefix = shared_prefix(data, before, start, min(before_length, length))
+                        prefixes[num_values] = prefix
+                        before = start
+                        before_length = length
+                    places[num_values] = start + prefix
+                    suffixes[num_values] = length - prefix
+                    num_values += 1
+                    if bounds:
+                        strange |= note_value(data, start, length, like, shared, chunk_words, chunk_lengths, k)
                 if bounds:
-                    least, greatest, least_prefix, greatest_prefix, shared = extremes(
-                        offsets, data, at, start, length, least, greatest, least_prefix, greatest_prefix, shared
+                    least, greatest, shared, low, high = widen(
+                        *(offsets, data, slots, chunk_words, chunk_lengths, strange),
+                        *(least, greatest, shared, low, high),
                     )
-            slot += count
         if prefixed:
             position = encode_page(
                 prefixes[:num_values], deltas, words, lanes8, lanes16, lanes32, lanes64, out, position

@@ -6,8 +6,8 @@ import numpy as np
 
 from colwriter.kernels._jit import Array, Bytes, Int, Int64s, byte_swap, inlined, kernel, load_u64
 from colwriter.kernels.dictionary import FIRST_MASKS
+from colwriter.kernels.extremes import less, shared_prefix
 from colwriter.kernels.page_table import GREATEST, LEAST, VALUE
-from colwriter.kernels.plain import shared_prefix
 
 
 @inlined
@@ -57,20 +57,6 @@ def min_max_indices_fixed(
 
 
 @inlined
-def _less(offsets: Array, data: Bytes, a: Int, b: Int) -> Int:
-    """Whether the value of slot a sorts before that of slot b, as unsigned bytes."""
-    a_start = np.int64(offsets[a])
-    b_start = np.int64(offsets[b])
-    a_length = np.int64(offsets[a + 1]) - a_start
-    b_length = np.int64(offsets[b + 1]) - b_start
-    shorter = min(a_length, b_length)
-    shared = shared_prefix(data, a_start, b_start, shorter)
-    if shared < shorter:
-        return data[a_start + shared] < data[b_start + shared]
-    return a_length < b_length
-
-
-@inlined
 def _prefix(data: Bytes, start: Int, length: Int) -> Int:
     """The first eight bytes as a number that orders like them; bytes past the value are zero."""
     if start + 8 <= len(data):
@@ -104,10 +90,10 @@ def min_max_indices_byte_arrays(
         start = np.int64(offsets[entries[k]])
         prefix = _prefix(data, start, np.int64(offsets[entries[k] + 1]) - start)
         prefixes[k] = prefix
-        if prefix <= prefixes[least] and (prefix < prefixes[least] or _less(offsets, data, entries[k], entries[least])):
+        if prefix <= prefixes[least] and (prefix < prefixes[least] or less(offsets, data, entries[k], entries[least])):
             least = np.int32(k)
         if prefix >= prefixes[greatest] and (
-            prefix > prefixes[greatest] or _less(offsets, data, entries[greatest], entries[k])
+            prefix > prefixes[greatest] or less(offsets, data, entries[greatest], entries[k])
         ):
             greatest = np.int32(k)
     if num_entries > 0:
@@ -142,7 +128,7 @@ def min_max_indices_byte_arrays(
                 continue
             seen[index] = page
             slot = entries[index]
-            if prefix == low and (pages[page, LEAST] < 0 or _less(offsets, data, slot, pages[page, LEAST])):
+            if prefix == low and (pages[page, LEAST] < 0 or less(offsets, data, slot, pages[page, LEAST])):
                 pages[page, LEAST] = slot
-            if prefix == high and (pages[page, GREATEST] < 0 or _less(offsets, data, pages[page, GREATEST], slot)):
+            if prefix == high and (pages[page, GREATEST] < 0 or less(offsets, data, pages[page, GREATEST], slot)):
                 pages[page, GREATEST] = slot

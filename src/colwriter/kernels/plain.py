@@ -18,7 +18,6 @@ from colwriter.kernels._jit import (
     Bytes,
     Int,
     Int64s,
-    byte_swap,
     count_trailing_zeros,
     inlined,
     kernel,
@@ -29,17 +28,24 @@ from colwriter.kernels._jit import (
     store_u64,
 )
 from colwriter.kernels.bits import valid_slots
+from colwriter.kernels.extremes import (
+    AHEAD,
+    CHUNK,
+    FEW,
+    NONE,
+    PICKED,
+    SCRATCH,
+    STEP,
+    note_value,
+    pick_slots,
+    widen,
+)
 from colwriter.kernels.framing import values_start
 from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, SLOT, START, VALUE, VALUE_BYTES
 
 # Readable and writable bytes that must follow the last value in `out`: whole words are stored past its end.
 OUT_PADDING = 64
 INVALID_OFFSETS = -1
-# Of 64 slots: up to this many valid ones are picked out one by one.
-FEW = 20
-# Picking out a few of many values is too irregular for the processor to foresee which lines of memory come next, so
-# they are asked for this many slots before; measured on data that are in no cache.
-AHEAD = 512
 # Strings up to so many bytes are three words, whatever their length: a branch that has lengths on both of its sides is
 # not to be foreseen. A word more than is needed costs a twentieth.
 SHORT = 24
@@ -134,39 +140,6 @@ def min_max_fixed(values: Array, ranges: Int64s, pages: Int64s) -> None:
 
 
 @inlined
-def _prefix(data: Bytes, start: Int, length: Int) -> Int:
-    """The first eight bytes as a number that orders like them; bytes past the value are zero."""
-    if start + 8 <= len(data):
-        # Bits past the value: 0 to 64 of them, without a branch. One shift by 64 would not be defined.
-        half = np.uint64(4 * (8 - min(np.int64(8), length)))
-        past = ((np.uint64(1) << half) << half) - np.uint64(1)
-        return byte_swap(load_u64(data, start)) & ~past
-    word = np.uint64(0)
-    for k in range(min(np.int64(8), length)):
-        word |= np.uint64(data[start + k]) << np.uint64(56 - 8 * k)
-    return word
-
-
-@inlined
-def shared_prefix(data: Bytes, a: Int, b: Int, limit: Int) -> Int:
-    """How many of the first ``limit`` bytes from ``a`` and from ``b`` on are the same."""
-    shared = np.int64(0)
-    last = max(a, b)
-    while shared < limit:
-        if last + shared + 8 <= len(data):
-            differs = load_u64(data, a + shared) ^ load_u64(data, b + shared)
-            if differs != np.uint64(0):
-                shared += count_trailing_zeros(differs) >> 3
-                break
-            shared += 8  # a constant, so that the next load does not wait for this one
-        elif data[a + shared] == data[b + shared]:
-            shared += 1
-        else:
-            break
-    return min(shared, limit)
-
-
-@inlined
 def copy_value(data: Bytes, start: Int, length: Int, out: Bytes, position: Int) -> None:
     """Copy a value; up to seven bytes past its end, or any up to the ``OUT_PADDING``th, may be written besides."""
     if length <= SHORT and start + SHORT <= len(data):  # most are: their lengths are not to be foreseen
@@ -183,61 +156,6 @@ def copy_value(data: Bytes, start: Int, length: Int, out: Bytes, position: Int) 
             out[position + k] = data[start + k]
 
 
-@inlined
-def _less(data: Bytes, a: Int, a_length: Int, b: Int, b_length: Int) -> Int:
-    """Whether value a sorts before value b: unsigned bytes, a prefix before what it begins (parquet.thrift)."""
-    shorter = min(a_length, b_length)
-    shared = shared_prefix(data, a, b, shorter)
-    if shared < shorter:
-        return data[a + shared] < data[b + shared]
-    return a_length < b_length
-
-
-@inlined
-def extremes(
-    offsets: Array,
-    data: Bytes,
-    at: Int,
-    start: Int,
-    length: Int,
-    least: Int,
-    greatest: Int,
-    least_prefix: Int,
-    greatest_prefix: Int,
-    shared: Int,
-) -> tuple[Int, Int, Int, Int, Int]:
-    """The least and the greatest value, with slot ``at`` besides: their slots, -1 where there was none, and prefixes.
-
-    They are the eight bytes after those ``shared`` by the two, and so by all values between them: values that begin in
-    the same way, as paths do, are told apart by these too.
-    """
-    if least < 0:
-        prefix = _prefix(data, start, length)
-        return at, at, prefix, prefix, np.int64(0)
-    low = np.int64(offsets[least])
-    if shared == 0 or (length >= shared and shared_prefix(data, start, low, shared) == shared):
-        prefix = _prefix(data, start + shared, length - shared)
-        if prefix > least_prefix and prefix < greatest_prefix:
-            return least, greatest, least_prefix, greatest_prefix, shared
-    low_length = np.int64(offsets[least + 1]) - low
-    high = np.int64(offsets[greatest])
-    high_length = np.int64(offsets[greatest + 1]) - high
-    if _less(data, high, high_length, start, length):
-        greatest = at
-        high = start
-        high_length = length
-    elif _less(data, start, length, low, low_length):
-        least = at
-        low = start
-        low_length = length
-    else:
-        return least, greatest, least_prefix, greatest_prefix, shared
-    shared = shared_prefix(data, low, high, min(low_length, high_length))
-    least_prefix = _prefix(data, low + shared, low_length - shared)
-    greatest_prefix = _prefix(data, high + shared, high_length - shared)
-    return least, greatest, least_prefix, greatest_prefix, shared
-
-
 @kernel
 def encode_byte_arrays(
     offsets: Array,
@@ -245,6 +163,7 @@ def encode_byte_arrays(
     validity: Bytes,
     bit_offset: Int,
     bounds: bool,
+    scratch: Int64s,
     pages: Int64s,
     out: Bytes,
 ) -> Int:
@@ -252,45 +171,47 @@ def encode_byte_arrays(
 
     Slot i is ``data[offsets[i]:offsets[i + 1]]``. With ``bounds``, the slots of each page's least and greatest value
     are found (-1 where there is none). Offsets are not trusted: where one goes down or past the data, nothing is read
-    and ``INVALID_OFFSETS`` is returned. Returns the end of the last page.
+    and ``INVALID_OFFSETS`` is returned. Returns the end of the last page. ``scratch``: int64[``extremes.SCRATCH``].
     """
     size = np.int64(len(data))
     before = np.int64(0)
     end_of_page = np.int64(0)
+    picked = scratch[: PICKED + STEP]
+    words = scratch[PICKED + STEP : PICKED + STEP + CHUNK]
+    lengths = scratch[PICKED + STEP + CHUNK : SCRATCH]
     for page in range(len(pages) - 1):
         first = values_start(pages, page, LEAD, end_of_page)
         position = first
-        slot = pages[page, SLOT]
         end = pages[page + 1, SLOT]
-        least = np.int64(-1)
-        greatest = np.int64(-1)
-        least_prefix = np.uint64(0)
-        greatest_prefix = np.uint64(0)
+        least: Int = np.int64(-1)
+        greatest: Int = np.int64(-1)
         shared = np.int64(0)
-        while slot < end:
-            count = min(np.int64(64), end - slot)
-            word = valid_slots(validity, bit_offset + slot, count)
-            if popcount(word) <= FEW:
-                for k in range(0, 64, 64 // offsets.itemsize):
-                    prefetch(offsets, slot + AHEAD + k)
-            while word != np.uint64(0):
-                at = slot + count_trailing_zeros(word)
-                word &= word - np.uint64(1)
-                start = np.int64(offsets[at])
-                stop = np.int64(offsets[at + 1])
-                length = stop - start
-                if start < before or length < 0 or stop > size:
-                    return INVALID_OFFSETS
-                before = stop
-                store_u32(out, position, np.uint32(length))
-                position += 4
-                copy_value(data, start, length, out, position)
-                position += length
+        low = NONE
+        high = NONE
+        for slot in range(pages[page, SLOT], end, PICKED):
+            count = pick_slots(offsets, validity, bit_offset, slot, min(slot + PICKED, end), picked)
+            for chunk in range(0, count, CHUNK):
+                slots = picked[chunk : min(chunk + CHUNK, count)]
+                like = np.int64(offsets[max(least, 0)])
+                strange = shared < 0  # it is not: a literal would be of another type
+                for k in range(len(slots)):
+                    at = np.uint64(slots[k])
+                    start = np.int64(offsets[at])
+                    stop = np.int64(offsets[at + np.uint64(1)])
+                    length = stop - start
+                    if start < before or length < 0 or stop > size:
+                        return INVALID_OFFSETS
+                    before = stop
+                    store_u32(out, position, np.uint32(length))
+                    position += 4
+                    copy_value(data, start, length, out, position)
+                    position += length
+                    if bounds:
+                        strange |= note_value(data, start, length, like, shared, words, lengths, k)
                 if bounds:
-                    least, greatest, least_prefix, greatest_prefix, shared = extremes(
-                        offsets, data, at, start, length, least, greatest, least_prefix, greatest_prefix, shared
+                    least, greatest, shared, low, high = widen(
+                        offsets, data, slots, words, lengths, strange, least, greatest, shared, low, high
                     )
-            slot += count
         end_of_page = position
         pages[page, START] = first
         pages[page, END] = position
