@@ -98,3 +98,22 @@ def test_operations_agree_with_python() -> None:
         assert call(data, out, np.uint64(0))[1:3] == (64, 64)
     assert out[3:11].tolist() == data[1:9].tolist()
     assert out[12:16].tolist() == data[2:6].tolist()
+
+
+@pytest.mark.parametrize("bit", [0, 1, 7, 8, 13])
+@pytest.mark.parametrize(("factor", "differs"), [(1, 0b1010), (3, 0b0101)])
+def test_pairs_are_stored(bit: int, factor: int, differs: int) -> None:
+    from colwriter.kernels import _jit
+
+    @numba.njit
+    def store(out, bitmap, bit, factor, differs):  # type: ignore[no-untyped-def]
+        _jit.store_pairs(out, 3, bitmap, bit, factor, differs)
+
+    bitmap = np.random.default_rng(bit).integers(0, 256, 40, np.uint8)
+    out = np.full(70, 0xAA, np.uint8)
+    store(out, bitmap, bit, np.uint64(factor), np.uint64(differs * 0x1111111111111111))
+    found = np.unpackbits(out[3:67], bitorder="little").reshape(-1, 2) @ [1, 2]
+    bits = np.unpackbits(bitmap, bitorder="little")[bit : bit + 256]
+    assert found.tolist() == ((bits * factor) ^ (differs & 3)).tolist()
+    assert (out[:3] == 0xAA).all()
+    assert (out[67:] == 0xAA).all()

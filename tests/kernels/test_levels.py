@@ -220,7 +220,8 @@ def unpack(data: np.ndarray, width: int, count: int) -> list[int]:
     return (bits * (1 << np.arange(width))).sum(axis=1).tolist()
 
 
-# Lists go by 64; one with the null and empty ones before it is a step of up to 28 levels, or of words of 32 or 64.
+# Lists go by 64; one with the null and empty ones before it is a step of up to 28 levels, or of words of 32 or 64, or
+# of eight words.
 @settings(max_examples=400, deadline=None)
 @given(
     st.one_of(st.integers(0, 150), st.sampled_from([63, 64, 65, 127, 128, 129])),
@@ -229,7 +230,7 @@ def unpack(data: np.ndarray, width: int, count: int) -> list[int]:
     st.booleans(),
     st.booleans(),
     st.sampled_from([0.0, 0.3, 0.9, 0.97, 1.0]),
-    st.sampled_from([0, 3, 27, 28, 29, 32, 40, 64, 150]),
+    st.sampled_from([0, 3, 27, 28, 29, 32, 40, 64, 150, 300, 1000]),
     st.sampled_from([np.int32, np.int64]),
     st.integers(0, 20),
     st.integers(0, 2**32),

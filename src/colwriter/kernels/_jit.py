@@ -43,6 +43,7 @@ __all__ = [
     "pack_pairs",
     "popcount",
     "prefetch",
+    "store_pairs",
     "store_u32",
     "store_u64",
 ]
@@ -237,6 +238,45 @@ def _pack_pairs(typingctx: Any, array: Any, index: Any, count: Any, width: Any) 
     return result(array, types.intp, types.intp, types.uint64), codegen
 
 
+def _store_pairs(typingctx: Any, out: Any, to: Any, bitmap: Any, bit: Any, factor: Any, differs: Any) -> Any:
+    """Store the 256 bits of ``bitmap`` from ``bit`` on as pairs of bits, from ``out[to]`` on: eight words.
+
+    A set bit becomes the pair ``factor`` (1 or 3), one that is not 0; then all differ in the bits of ``differs``, a
+    word. 36 bytes are read.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i32, i64 = ir.IntType(32), ir.IntType(64)
+        halves, words = ir.VectorType(i32, 8), ir.VectorType(i64, 8)
+
+        def all_lanes(value: Any, lanes: Any) -> Any:
+            single = builder.insert_element(ir.Constant(lanes, ir.Undefined), value, i32(0))
+            return builder.shuffle_vector(single, ir.Constant(lanes, ir.Undefined), ir.Constant(halves, [0] * 8))
+
+        def constant(number: int, lanes: Any) -> Any:
+            return ir.Constant(lanes, [number] * 8)
+
+        out, to, bitmap, bit, factor, differs = arguments
+        data = context.make_array(signature.args[2])(context, builder, bitmap).data
+        byte = builder.ashr(bit, i64(3))
+        low, high = (
+            builder.load(builder.bitcast(builder.gep(data, [place]), halves.as_pointer()), align=1)
+            for place in (byte, builder.add(byte, i64(4)))
+        )
+        shift = all_lanes(builder.trunc(builder.and_(bit, i64(7)), i32), halves)
+        high = builder.shl(builder.shl(high, constant(1, halves)), builder.sub(constant(31, halves), shift))
+        pairs = builder.zext(builder.or_(builder.lshr(low, shift), high), words)
+        for by in (16, 8, 4, 2, 1):
+            mask = ((1 << 64) - 1) // ((1 << 2 * by) - 1) * ((1 << by) - 1)
+            pairs = builder.and_(builder.or_(pairs, builder.shl(pairs, constant(by, words))), constant(mask, words))
+        pairs = builder.xor(builder.mul(pairs, all_lanes(factor, words)), all_lanes(differs, words))
+        target = context.make_array(signature.args[0])(context, builder, out).data
+        builder.store(pairs, builder.bitcast(builder.gep(target, [to]), words.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp, bitmap, types.intp, types.uint64, types.uint64), codegen
+
+
 def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of ``array[index]``: a hint, which may point anywhere."""
 
@@ -338,6 +378,16 @@ if config.BOUNDSCHECK:  # type: ignore[attr-defined]
         return words[0], words[1], words[2], words[3], alike
 
     @numba.njit
+    def store_pairs(out: Any, to: int, bitmap: Any, bit: int, factor: Any, differs: Any) -> None:
+        for k in range(64):
+            pairs = (numba.uint64(differs) >> numba.uint64(8 * (k & 7))) & numba.uint64(255)
+            for i in range(4):
+                at = bit + 4 * k + i
+                is_set = (numba.uint64(bitmap[at >> 3]) >> numba.uint64(at & 7)) & numba.uint64(1)
+                pairs ^= (is_set * numba.uint64(factor)) << numba.uint64(2 * i)
+            out[to + k] = numba.uint8(pairs)
+
+    @numba.njit
     def store_u64(data: Any, index: int, value: Any) -> None:
         for k in range(8):
             data[index + k] = numba.uint8((numba.uint64(value) >> numba.uint64(8 * k)) & numba.uint64(255))
@@ -351,5 +401,6 @@ else:
     load_u64 = _make_load(64, types.uint64)
     load_u32 = _make_load(32, types.uint32)
     pack_pairs = intrinsic(_pack_pairs)
+    store_pairs = intrinsic(_store_pairs)
     store_u64 = _make_store(64, types.uint64)
     store_u32 = _make_store(32, types.uint32)

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from colwriter.kernels._jit import Array, Bytes, Int, Int64s, count_trailing_zeros, inlined, kernel, popcount, store_u64
+from colwriter.kernels._jit import (
+    Array,
+    Bytes,
+    Int,
+    Int64s,
+    count_trailing_zeros,
+    inlined,
+    kernel,
+    load_u64,
+    popcount,
+    store_pairs,
+    store_u64,
+)
 from colwriter.kernels.bits import ALL, bits_at
 
 # Readable bytes that must follow the last level.
@@ -243,7 +255,17 @@ def pack_list_levels(
             store_u64(definition, d_to, word)
             at -= d_filled >> (width - 1)
             d_filled += span * width
-            for _ in range(d_filled >> 6):
+            left = d_filled >> 6
+            last = d_to + 8 * left
+            if from_bits and ((at + left * a_word) >> 3) + 36 <= len(element_validity) and last + 64 <= len(definition):
+                # Eight words at a time, some of which are for levels that follow: they are stored again.
+                for to in range(d_to + 8, last + 1, 64):
+                    store_pairs(definition, to, element_validity, at + a_word, change, unchanged)
+                    at += 8 * a_word
+                word = load_u64(definition, last) if left > 0 else word
+                d_to = last
+                left = 0
+            for _ in range(left):
                 d_to += 8
                 at += a_word
                 if from_bits:
