@@ -25,13 +25,12 @@ from colwriter.kernels._jit import (
 from colwriter.kernels.bits import ALL, valid_slots
 
 CHUNK = 64
-# Slots from which those that hold a value are picked out at once, so many of each 64 in a step without a branch.
+# Slots of which those that hold a value are picked out at once, so many of each 64 in a step without a branch.
 PICKED = 2048
 STEP = 8
-# Of 64 slots: of up to this many valid ones, what is read is too irregular for the processor to foresee which lines of
-# memory come next. They are asked for ``AHEAD`` slots before; measured on data that are in no cache.
-FEW = 20
-AHEAD = 512
+# Picking out some of many values is too irregular for the processor to foresee which lines of memory come next, so they
+# are asked for this many slots before; measured on data that are in no cache.
+AHEAD = 1024
 # int64 that a kernel works in: slots that were picked, and words and lengths of a chunk.
 SCRATCH = PICKED + STEP + 2 * CHUNK
 # Of a key, its last byte: bytes of the value that are left, where this is eight or more.
@@ -45,7 +44,7 @@ ONE = np.uint64(1)
 def pick_slots(offsets: Array, validity: Bytes, bit_offset: Int, slot: Int, end: Int, picked: Int64s) -> Int:
     """The slots of ``[slot, end)``, at most ``PICKED``, that hold a value; returns how many ``picked`` takes.
 
-    It has room for ``STEP`` more. ``offsets`` of later slots are asked for where few of them are read.
+    It has room for ``STEP`` more. Lines of ``offsets`` are asked for.
     """
     total = np.int64(0)
     while slot < end:
@@ -57,9 +56,8 @@ def pick_slots(offsets: Array, validity: Bytes, bit_offset: Int, slot: Int, end:
             for k in range(len(block)):
                 block[k] = slot + k
         else:
-            if valid <= FEW:
-                for k in range(0, 64, 64 // offsets.itemsize):
-                    prefetch(offsets, slot + AHEAD + k)
+            for k in range(0, 64, 64 // offsets.itemsize):
+                prefetch(offsets, slot + AHEAD + k)
             to = np.uint64(total)
             while True:  # once at least: whether there are any is not to be foreseen either
                 for k in range(STEP):

@@ -31,8 +31,8 @@ from colwriter.kernels.bits import valid_slots
 from colwriter.kernels.extremes import (
     AHEAD,
     CHUNK,
-    FEW,
     NONE,
+    ONE,
     PICKED,
     SCRATCH,
     STEP,
@@ -106,24 +106,25 @@ def encode_fixed(
                 for k in range(len(source)):
                     target[k] = source[k]
                 to += 64
-            elif valid <= FEW:
-                for k in range(0, 512 // width, 64 // width):
+            elif slot + 64 < len(values):
+                for k in range(0, 64, 64 // width):
                     prefetch(values, slot + AHEAD + k)
-                if slot + 64 < len(values):
-                    # Four at once, valid or not: how many there are is not to be foreseen.
-                    for k in range(4):
-                        out[to + k] = values[slot + count_trailing_zeros(word)]
-                        word &= word - np.uint64(1)
-                    to += min(valid, 4)
-                while word != np.uint64(0):
+                # Valid or not, ``STEP`` at once: how many there are is not to be foreseen.
+                here = np.uint64(slot)
+                first = np.uint64(to)
+                while True:
+                    for k in range(STEP):
+                        out[first + np.uint64(k)] = values[here + np.uint64(count_trailing_zeros(word))]
+                        word &= word - ONE
+                    if word == NONE:
+                        break
+                    first += np.uint64(STEP)
+                to += valid
+            else:
+                while word != NONE:
                     out[to] = values[slot + count_trailing_zeros(word)]
                     to += 1
-                    word &= word - np.uint64(1)
-            else:  # many values: store each slot, and keep the place only where it is valid
-                for k in range(count):
-                    out[to] = values[slot + k]
-                    to += np.int64(word & np.uint64(1))
-                    word >>= np.uint64(1)
+                    word &= word - ONE
             slot += count
         end_of_page = to * width
         pages[page, START] = start
