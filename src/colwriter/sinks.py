@@ -23,8 +23,8 @@ from colwriter.kernels.page_table import HEADER, STORED_END
 __all__ = ["Sink", "as_filesystem", "open_sink"]
 
 
-# Parts of fewer bytes are gathered, and written up to a buffer at a time: the pages of a sparse column are small, and a
-# system call, or memory that grows, costs more than to copy them.
+# Parts of fewer bytes are gathered, and written up to a buffer at a time, and so are the pages of a column chunk that
+# fits into one: a system call, or memory that grows, costs more than to copy them.
 SMALL = 1 << 16
 
 
@@ -80,7 +80,8 @@ class Sink:
         """Append pages, which do not lie side by side."""
         data, table, count = pages.data, pages.pages.table, len(pages.pages)
         memory = data.data
-        if count == 1 or pages.size >= count * SMALL:  # a single page has no need of the kernel
+        # A single page has no need of the kernel, and what is more than a buffer is only copied for small pages.
+        if count == 1 or pages.size >= max(count * SMALL, BUFFER_SIZE):
             for start, end in zip(table[:-1, HEADER].tolist(), table[:-1, STORED_END].tolist(), strict=True):
                 self.write(memory[start:end])
             return
