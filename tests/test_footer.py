@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -63,6 +64,18 @@ def test_encoded_structs_stand_for_a_sequence() -> None:
     encoded = EncodedStructs(2, b"".join(map(thrift.encode, values)))
     footer = md.FileMetaData(1, (), 0, (), key_value_metadata=encoded)  # type: ignore[arg-type]
     assert thrift.encode(footer) == thrift.encode(md.FileMetaData(1, (), 0, (), key_value_metadata=values))
+
+
+def test_kept_structs_are_a_tuple() -> None:
+    values = (md.KeyValue("a", "b"), md.KeyValue("c"))
+    kept = thrift.keep(values)
+    footer = md.FileMetaData(1, (), 0, (), key_value_metadata=kept)
+    same = md.FileMetaData(1, (), 0, (), key_value_metadata=values)
+    assert (footer, repr(footer)) == (same, repr(same))
+    assert thrift.encode(footer) == thrift.encode(same)
+    again = pickle.loads(pickle.dumps(footer))
+    assert again == same
+    assert thrift.encode(again) == thrift.encode(same)
 
 
 @pytest.mark.parametrize("options", [{}, {"write_page_index": False}, {"write_statistics": ["a0"]}])

@@ -23,6 +23,7 @@ from colwriter.metadata import ColumnOrder, Empty
 from colwriter.options import ColumnOptions, WriterOptions
 from colwriter.schema import ColumnDescriptor, ParquetSchema, parquet_schema
 from colwriter.stored import readable_schema, stored_schema
+from colwriter.thrift import keep
 
 __all__ = ["TOGETHER", "FilePlan", "TopField", "metadata_text", "plan_file"]
 
@@ -125,7 +126,7 @@ def _plan(schema: pa.Schema, options: WriterOptions) -> FilePlan:
         _top_field(field, given, parquet, parquet.leaves(i), columns)
         for i, (field, given) in enumerate(zip(stored, schema.types, strict=True))
     )
-    orders = tuple(TOTAL_ORDER if column.leaf.total_order else TYPE_ORDER for column in parquet.columns)
+    orders = keep(TOTAL_ORDER if column.leaf.total_order else TYPE_ORDER for column in parquet.columns)
     return FilePlan(options, stored, parquet, fields, key_values, orders, _kinds(fields))
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from colwriter.errors import UnsupportedTypeError
 from colwriter.leaf_types import LeafType, TypeOptions, leaf_type
 from colwriter.metadata import ConvertedType, Empty, FieldRepetitionType, LogicalType, SchemaElement, Type
+from colwriter.thrift import keep
 
 __all__ = ["ColumnDescriptor", "ParquetSchema", "children", "is_list", "parquet_schema"]
 
@@ -93,7 +94,7 @@ def parquet_schema(
         for part in _field(field, root):
             (elements if isinstance(part, SchemaElement) else columns).append(part)  # type: ignore[arg-type]
         field_ends.append(len(columns))
-    return ParquetSchema(tuple(elements), tuple(columns), tuple(field_ends))
+    return ParquetSchema(keep(elements), tuple(columns), tuple(field_ends))
 
 
 def _field(field: pa.Field, parent: _Place, name: str | None = None) -> Iterator[SchemaElement | ColumnDescriptor]:

@@ -6,7 +6,7 @@ whatever the bytes are, it ends in a struct or a CorruptFileError, in time and m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 from colwriter.errors import CorruptFileError, InvalidDataError
 from colwriter.thrift_types import BITS, Field, Kind, ThriftUnion, Wire, fields_of
 
-__all__ = ["EncodedStructs", "decode", "encode"]
+__all__ = ["EncodedStructs", "decode", "encode", "keep"]
 
 _MAX_SHORT_DELTA = 15
 _MAX_SHORT_SIZE = 14
@@ -41,6 +41,25 @@ class EncodedStructs:
 
     def __len__(self) -> int:
         return self.count
+
+
+class _KeptStructs(tuple[_T, ...]):
+    """Structs with their bytes, ``data``; otherwise a tuple like others."""
+
+    data: bytes
+
+
+def keep(structs: Iterable[_T]) -> tuple[_T, ...]:
+    """The structs as a tuple that is encoded once, however often it is written."""
+    kept = _KeptStructs(structs)
+    out = bytearray()
+    for struct in kept:
+        _struct_writer(cast(Any, type(struct)))(out, struct)
+    kept.data = bytes(out)
+    return kept
+
+
+_ENCODED = (EncodedStructs, _KeptStructs)
 
 
 def encode(value: Any) -> bytes:
@@ -136,8 +155,8 @@ def _value_lines(kind: Kind, name: str, where: str, names: dict[str, Any]) -> li
         return [*utf8, f"if {size} < 128: put({size})", f"else: write_varint(out, {size})", f"out += {name}"]
     elements = [f"for of_{name} in {name}:", *_indent(_value_lines(of, f"of_{name}", where, names))]
     if of.wire is Wire.STRUCT:
-        names["EncodedStructs"] = EncodedStructs
-        elements = [f"if type({name}) is EncodedStructs: out += {name}.data", "else:", *_indent(elements)]
+        names["ENCODED"] = _ENCODED
+        elements = [f"if type({name}) in ENCODED: out += {name}.data", "else:", *_indent(elements)]
     return [
         *([f"{name} = flat({name})"] if of.wire in BITS else []),
         f"if {size} <= {_MAX_SHORT_SIZE}: put({size} << 4 | {of.wire:d})",
