@@ -100,6 +100,21 @@ def test_operations_agree_with_python() -> None:
     assert out[12:16].tolist() == data[2:6].tolist()
 
 
+def test_zero_words() -> None:
+    from colwriter.kernels import _jit
+
+    @numba.njit
+    def count(data, index):  # type: ignore[no-untyped-def]
+        return _jit.zero_words(data, index)
+
+    for at in (*range(70), 200):
+        data = np.zeros(80, np.uint8)
+        data[:3] = 1
+        if at < 64:
+            data[3 + at] = 1 << (at & 7)
+        assert count(data, 3) == min(at >> 3, 8)
+
+
 @pytest.mark.parametrize("bit", [0, 1, 7, 8, 13])
 @pytest.mark.parametrize(("factor", "differs"), [(1, 0b1010), (3, 0b0101)])
 def test_pairs_are_stored(bit: int, factor: int, differs: int) -> None:

@@ -46,6 +46,7 @@ __all__ = [
     "store_pairs",
     "store_u32",
     "store_u64",
+    "zero_words",
 ]
 
 _SOURCE_STAMP = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
@@ -277,6 +278,21 @@ def _store_pairs(typingctx: Any, out: Any, to: Any, bitmap: Any, bit: Any, facto
     return types.void(out, types.intp, bitmap, types.intp, types.uint64, types.uint64), codegen
 
 
+def _zero_words(typingctx: Any, data: Any, index: Any) -> Any:
+    """How many words of 64 bits are zero, from byte ``index`` on, before one that is not: up to 8 are looked at."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i64 = ir.IntType(64)
+        words = ir.VectorType(i64, 8)
+        array = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(array, [arguments[1]]), words.as_pointer())
+        some = builder.icmp_unsigned("!=", builder.load(pointer, align=1), ir.Constant(words, [0] * 8))
+        mask = builder.zext(builder.bitcast(some, ir.IntType(8)), i64)
+        return builder.cttz(builder.or_(mask, i64(1 << 8)), ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(data, types.intp), codegen
+
+
 def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of ``array[index]``: a hint, which may point anywhere."""
 
@@ -378,6 +394,14 @@ if config.BOUNDSCHECK:  # type: ignore[attr-defined]
         return words[0], words[1], words[2], words[3], alike
 
     @numba.njit
+    def zero_words(data: Any, index: int) -> int:
+        zeros = 8
+        for k in range(63, -1, -1):
+            if data[index + k] != 0:
+                zeros = k >> 3
+        return zeros
+
+    @numba.njit
     def store_pairs(out: Any, to: int, bitmap: Any, bit: int, factor: Any, differs: Any) -> None:
         for k in range(64):
             pairs = (numba.uint64(differs) >> numba.uint64(8 * (k & 7))) & numba.uint64(255)
@@ -402,5 +426,6 @@ else:
     load_u32 = _make_load(32, types.uint32)
     pack_pairs = intrinsic(_pack_pairs)
     store_pairs = intrinsic(_store_pairs)
+    zero_words = intrinsic(_zero_words)
     store_u64 = _make_store(64, types.uint64)
     store_u32 = _make_store(32, types.uint32)

@@ -25,6 +25,7 @@ from colwriter.kernels._jit import (
     load_u64,
     pack_pairs,
     store_u64,
+    zero_words,
 )
 from colwriter.kernels.bits import ALL, bits_at
 from colwriter.kernels.framing import values_start
@@ -33,7 +34,7 @@ from colwriter.kernels.page_table import END, LEAD, LEVEL, START, VALUE
 # Bit-packed runs of at most this many groups have a header of one byte, and of two.
 SHORT_GROUPS = 63
 MAX_GROUPS = 8191
-# Bytes that one page may need beyond its bit-packed values: headers, and stores of whole words.
+# Bytes that one page may need beyond its bit-packed values: headers, and stores and loads of up to eight words.
 PAGE_SLACK = 64
 # 64-bit words are loaded at any bit of a level array: readable bytes that must follow its last level.
 LEVEL_PADDING = 16
@@ -200,13 +201,14 @@ def encode_packed(data: Bytes, bit_offset: Int, width: Int, pages: Int64s, colum
             shift = np.uint64(run & 7)
             ones = count_trailing_zeros(load_u64(out, at) >> shift)
             if ones >= 56:
-                more = np.int64(56)
-                ones = np.int64(0)
-                while more >= 56:
-                    ones += 56
-                    at = (run + ones) >> 3
-                    more = count_trailing_zeros(load_u64(out, at) >> shift)
-                ones += more
+                # The marks that follow, eight words at a time: how long a run is is not to be foreseen.
+                at += 7
+                zeros = zero_words(out, at)
+                while zeros == 8:
+                    at += 64
+                    zeros = zero_words(out, at)
+                at += 8 * zeros
+                ones = 8 * at + count_trailing_zeros(load_u64(out, at)) - run
             length = ((ones + least - 1) & -width) if ones > 0 else np.int64(0)
             if run >= end:
                 run = end
