@@ -76,6 +76,15 @@ def test_notice_of_compilation(tmp_path: Path) -> None:
     assert lines[1] == []
 
 
+def test_functions_of_others_compile_whatever_their_module() -> None:
+    """The notice of compilation hears of every function that Numba compiles."""
+    names: dict[str, object] = {}
+    exec("def add(a, b):\n    return a + b", names)
+    add = names["add"]
+    add.__module__ = None  # type: ignore[assignment]
+    assert numba.njit(add)(1, 2) == 3
+
+
 def test_operations_agree_with_python() -> None:
     from colwriter.kernels import _jit
 

@@ -95,7 +95,8 @@ class _CompilationNotice(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         function = event.data["dispatcher"].py_func
-        if self.said or not function.__module__.startswith("colwriter."):
+        # What was made by ``exec`` may have no module.
+        if self.said or not (function.__module__ or "").startswith("colwriter."):
             return
         self.said = True
         print(

@@ -106,21 +106,20 @@ def encode_fixed(
                 for k in range(len(source)):
                     target[k] = source[k]
                 to += 64
-            elif slot + 64 < len(values):
+            else:
                 for k in range(0, 64, 64 // width):
                     prefetch(values, slot + AHEAD + k)
-                # Valid or not, ``STEP`` at once: how many there are is not to be foreseen.
-                here = np.uint64(slot)
-                first = np.uint64(to)
-                while True:
-                    for k in range(STEP):
-                        out[first + np.uint64(k)] = values[here + np.uint64(count_trailing_zeros(word))]
-                        word &= word - ONE
-                    if word == NONE:
-                        break
-                    first += np.uint64(STEP)
-                to += valid
-            else:
+                if slot + 64 < len(values):
+                    # Valid or not, ``STEP`` at once: how many there are is not to be foreseen.
+                    first = np.uint64(to)
+                    while True:
+                        for k in range(STEP):
+                            out[first + np.uint64(k)] = values[np.uint64(slot + count_trailing_zeros(word))]
+                            word &= word - ONE
+                        if word == NONE:
+                            break
+                        first += np.uint64(STEP)
+                    to += valid
                 while word != NONE:
                     out[to] = values[slot + count_trailing_zeros(word)]
                     to += 1
