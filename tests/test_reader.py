@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colwriter import metadata as md
+from colwriter import reader
 from colwriter.errors import CorruptFileError, InvalidOptionError
 from colwriter.reader import read_bloom_filter, read_metadata, read_page_index
 from colwriter.thrift import encode
@@ -252,6 +253,17 @@ def raw(value: Any) -> Any:
 def test_fastparquet_agrees(name: str) -> None:
     data = written(name)
     assert raw(ParquetFile(io.BytesIO(data)).fmd.contents) == raw(read_metadata(data))
+
+
+def test_a_footer_that_is_known_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = written("flat")
+    metadata = read_metadata(data)
+    expected = read_page_index(data, 1, "s")
+    monkeypatch.setattr(reader, "_read_footer", None)
+    assert read_page_index(data, 1, "s", metadata=metadata) == expected
+    assert read_bloom_filter(data, 1, "s", metadata=metadata) is None
+    with pytest.raises(InvalidOptionError, match="metadata: expected a colwriter.FileMetaData, found str"):
+        read_page_index(data, metadata="flat.parquet")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["flat", "required", "list", "nested"])

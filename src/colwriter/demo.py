@@ -144,7 +144,7 @@ def _pages(path: Path, footer: FileMetaData) -> int:
     pages = 0
     for row_group, group in enumerate(footer.row_groups):
         for column in range(len(group.columns)):
-            _, offset_index = read_page_index(path, row_group, column)
+            _, offset_index = read_page_index(path, row_group, column, metadata=footer)
             pages += len(offset_index.page_locations) if offset_index is not None else 0
     return pages
 

@@ -131,7 +131,7 @@ def _row_group(
         leaf = leaves[leaf_number]
         chunk = _chunk(group.columns[leaf_number], leaf)
         if pages:
-            column_index, offset_index = read_page_index(source, number, leaf_number)
+            column_index, offset_index = read_page_index(source, number, leaf_number, metadata=metadata)
             chunk["column_index"] = None if column_index is None else _column_index(column_index, leaf.element)
             chunk["offset_index"] = _plain(offset_index)
         chunks.append(chunk)

@@ -46,11 +46,18 @@ def read_metadata(source: Any, *, filesystem: Any = None) -> FileMetaData:
 
 
 def read_page_index(
-    source: Any, row_group: int = 0, column: int | str = 0, *, filesystem: Any = None
+    source: Any,
+    row_group: int = 0,
+    column: int | str = 0,
+    *,
+    filesystem: Any = None,
+    metadata: FileMetaData | None = None,
 ) -> tuple[ColumnIndex | None, OffsetIndex | None]:
     """The page index of a column chunk; None for what the file does not hold.
 
-    source and filesystem are those of ``read_metadata``; column is the number of a leaf or its dotted path.
+    source and filesystem are those of ``read_metadata``; column is the number of a leaf or its dotted path. With
+    ``metadata``, what ``read_metadata`` returns, the footer is not read again: who reads the indexes of many column
+    chunks should give it.
     null_counts, nan_counts and unencoded_byte_array_data_bytes are int64 of shape (number of pages,),
     the level histograms int64 of shape (number of pages, maximum level + 1).
     Raises InvalidOptionError when there is no such row group or column, CorruptFileError when the index does
@@ -58,7 +65,7 @@ def read_page_index(
     """
     with _open(source, filesystem) as file:
         size = _size(file)
-        leaf, group, chunk = _choose(_read_footer(file, size), row_group, column)
+        leaf, group, chunk = _choose(_footer(file, size, metadata), row_group, column)
         path = leaf.path
         column_index = _read_struct(file, size, path, ColumnIndex, chunk.column_index_offset, chunk.column_index_length)
         offset_index = _read_struct(file, size, path, OffsetIndex, chunk.offset_index_offset, chunk.offset_index_length)
@@ -70,7 +77,12 @@ def read_page_index(
 
 
 def read_bloom_filter(
-    source: Any, row_group: int = 0, column: int | str = 0, *, filesystem: Any = None
+    source: Any,
+    row_group: int = 0,
+    column: int | str = 0,
+    *,
+    filesystem: Any = None,
+    metadata: FileMetaData | None = None,
 ) -> BloomFilter | None:
     """The Bloom filter of a column chunk, or None if it has none. Parameters are those of ``read_page_index``.
 
@@ -79,7 +91,7 @@ def read_bloom_filter(
     """
     with _open(source, filesystem) as file:
         size = _size(file)
-        leaf, _, chunk = _choose(_read_footer(file, size), row_group, column)
+        leaf, _, chunk = _choose(_footer(file, size, metadata), row_group, column)
         if chunk.meta_data is None or chunk.meta_data.bloom_filter_offset is None:
             return None
         offset = chunk.meta_data.bloom_filter_offset
@@ -138,6 +150,14 @@ def _read(file: Any, offset: int, length: int) -> bytes:
     if length:
         raise CorruptFileError(f"expected {length} bytes more at the end of the file, found its end")
     return b"".join(pieces)
+
+
+def _footer(file: Any, size: int, known: FileMetaData | None) -> FileMetaData:
+    if known is None:
+        return _read_footer(file, size)
+    if not isinstance(known, FileMetaData):
+        raise InvalidOptionError(f"metadata: expected a colwriter.FileMetaData, found {type(known).__name__}")
+    return known
 
 
 def _read_footer(file: Any, size: int) -> FileMetaData:
