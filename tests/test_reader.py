@@ -262,7 +262,7 @@ def test_a_footer_that_is_known_is_not_read_again(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(reader, "_read_footer", None)
     assert read_page_index(data, 1, "s", metadata=metadata) == expected
     assert read_bloom_filter(data, 1, "s", metadata=metadata) is None
-    with pytest.raises(InvalidOptionError, match="metadata: expected a colwriter.FileMetaData, found str"):
+    with pytest.raises(InvalidOptionError, match=r"metadata: expected a colwriter\.FileMetaData, found str"):
         read_page_index(data, metadata="flat.parquet")  # type: ignore[arg-type]
 
 
