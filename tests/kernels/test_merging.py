@@ -30,7 +30,8 @@ def build(values: list[bytes], start: int, end: int, max_bytes: int, room: int, 
 
 
 def scratch(room: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.full(dictionary.table_size(room), -1, np.int32), np.zeros(room * dictionary.KEY_WORDS, np.uint64)
+    table = np.full(dictionary.table_size(room) + dictionary.BLOCK, -1, np.int32)
+    return table, np.zeros(room * dictionary.KEY_WORDS, np.uint64)
 
 
 @settings(max_examples=300, deadline=None)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colwriter.kernels import dictionary, extremes, index_bounds, plain, sampling
+from colwriter.kernels._jit import differing_bytes, hash_last_stripe, hash_stripe, kernel
 from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, START, VALUE, VALUE_BYTES
 from page_tables import page_table, pages_of
 
@@ -133,7 +134,7 @@ def test_wrong_offsets_are_a_status(offsets: list[int]) -> None:
     status = plain.encode_byte_arrays(array, data, none, 0, True, scratch, page_table([0, 3]), out)
     assert status == plain.INVALID_OFFSETS
     keys = np.zeros(8 * dictionary.KEY_WORDS, np.uint64)
-    table = np.zeros(dictionary.table_size(8), np.int32)
+    table = np.zeros(dictionary.table_size(8) + dictionary.BLOCK, np.int32)
     entries, indices = np.zeros(8, np.int64), np.zeros(8, np.int32)
     assert (
         dictionary.build_byte_arrays(array, data, none, 0, 0, 3, 1000, 0, 0, table, keys, entries, indices)[0]
@@ -295,7 +296,7 @@ def test_byte_array_dictionary(
     valid = rng.random(len(slots)) >= null_share
     values = [value for value, there in zip(slots, valid.tolist(), strict=True) if there]
     room = len(values) + 1
-    table = np.full(dictionary.table_size(room), -1, np.int32)
+    table = np.full(dictionary.table_size(room) + dictionary.BLOCK, -1, np.int32)
     keys = np.zeros(room * dictionary.KEY_WORDS, np.uint64)
     entries, indices = np.full(room, -1, np.int64), np.full(room, -1, np.int32)
     scratch = table, keys, entries
@@ -333,3 +334,61 @@ def test_byte_array_dictionary(
             assert (slots[least], slots[greatest]) == (min(part), max(part))
         else:
             assert least == greatest == -1
+
+
+@pytest.mark.parametrize("length", [24, 25, 40, 63, 64, 65, 127, 128, 129, 130, 300])
+def test_dictionary_of_long_values_that_differ_in_one_byte(length: int) -> None:
+    """Each byte counts, in values that lie amid the data and at its end, where no stripe can be read whole."""
+    rng = np.random.default_rng(length)
+    first = rng.bytes(length)
+    changed = [first[:k] + bytes([first[k] ^ 0x80]) + first[k + 1 :] for k in range(length)]
+    distinct = [first, *changed, first[:-1], first + b"\0"]
+    values = distinct + [distinct[k] for k in rng.permutation(len(distinct))]
+    offsets, data = byte_arrays(values)
+    room = len(values)
+    table = np.full(dictionary.table_size(room) + dictionary.BLOCK, -1, np.int32)
+    keys = np.zeros(room * dictionary.KEY_WORDS, np.uint64)
+    entries, indices = np.full(room, -1, np.int64), np.full(room, -1, np.int32)
+    none = np.zeros(0, np.uint8)
+    count, indexed, _ = dictionary.build_byte_arrays(
+        offsets, data, none, 0, 0, room, 1 << 30, 0, 0, table, keys, entries, indices
+    )
+    assert (count, indexed) == (len(distinct), room)
+    assert [values[slot] for slot in entries[:count]] == distinct
+    assert [distinct[index] for index in indices.tolist()] == values
+
+
+@pytest.mark.parametrize("start", [0, 1, 7])
+def test_stripes(start: int) -> None:
+    """Their hash and their comparison by vectors against plain Python."""
+    rng = np.random.default_rng(start)
+    data = rng.integers(0, 256, start + 2 * dictionary.STRIPE + 5).astype(np.uint8)
+    data[start : start + 8] = 0
+    for count in range(1, dictionary.STRIPE + 1):
+        words = data[start : start + count].tobytes().ljust(64, b"\0")
+        expected = 0
+        for k, word in enumerate(struct.unpack("<8Q", words)):
+            keyed = word ^ ((k + 1) * 0x9E3779B97F4A7C15 % (1 << 64))
+            expected += (keyed & 0xFFFFFFFF) * (keyed >> 32) + word
+        assert _hash_stripe(data, start, count) == _hash_last_stripe(data, start, count) == expected % (1 << 64)
+    other = start + dictionary.STRIPE + 5
+    data[other : other + 64] = data[start : start + 64]
+    assert _differing_bytes(data, start, other) == 0
+    for k in range(64):
+        data[other + k] ^= 1
+        assert _differing_bytes(data, start, other) == (1 << (k + 1)) - 1
+
+
+@kernel
+def _hash_stripe(data: np.ndarray, start: int, count: int) -> int:
+    return hash_stripe(data, start, count)
+
+
+@kernel
+def _hash_last_stripe(data: np.ndarray, start: int, count: int) -> int:
+    return hash_last_stripe(data, start, count)
+
+
+@kernel
+def _differing_bytes(data: np.ndarray, a: int, b: int) -> int:
+    return differing_bytes(data, a, b)

@@ -108,7 +108,7 @@ class ByteArrays(NamedTuple):
     def make(cls, leaf: LeafColumn, limit: int, max_entries: int, arena: Arena) -> ByteArrays:
         """Without any entries yet."""
         keys = arena.take(kernels.dictionary.KEY_WORDS * max_entries, np.uint64)
-        table = arena.take(kernels.dictionary.table_size(max_entries), np.int32)
+        table = arena.take(kernels.dictionary.table_size(max_entries) + kernels.dictionary.BLOCK, np.int32)
         return cls(leaf, limit, arena, arena.take(max_entries, np.int64), keys, table)
 
     def find(self, start: int, end: int, probation: int, known: int, indices: Indices) -> Found:

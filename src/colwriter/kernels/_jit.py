@@ -32,6 +32,9 @@ __all__ = [
     "byte_swap",
     "count_leading_zeros",
     "count_trailing_zeros",
+    "differing_bytes",
+    "hash_last_stripe",
+    "hash_stripe",
     "inlined",
     "kernel",
     "load_address_u8",
@@ -294,6 +297,59 @@ def _zero_words(typingctx: Any, data: Any, index: Any) -> Any:
     return types.int64(data, types.intp), codegen
 
 
+# What the words of a stripe are told apart by, so that it matters in which order they come.
+STRIPE_KEYS = np.arange(1, 9, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+
+
+def _hash_stripe(typingctx: Any, data: Any, index: Any, count: Any) -> Any:
+    """A sum over the eight words from byte ``index`` on, bytes from ``count`` on taken for zero; 64 bytes are read.
+
+    Each word adds the product of its halves, after its key, and itself, so that nothing is lost where a half is zero.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i8, i32, i64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+        octets, words = ir.VectorType(i8, 64), ir.VectorType(i64, 8)
+
+        def constant(numbers: list[int]) -> Any:
+            return ir.Constant(words, numbers)
+
+        array = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(array, [arguments[1]]), octets.as_pointer())
+        nothing = ir.Constant(octets, ir.Undefined)
+        limit = builder.insert_element(nothing, builder.trunc(arguments[2], i8), i32(0))
+        limit = builder.shuffle_vector(limit, nothing, ir.Constant(ir.VectorType(i32, 64), [0] * 64))
+        inside = builder.icmp_unsigned("<", ir.Constant(octets, list(range(64))), limit)
+        value = builder.select(inside, builder.load(pointer, align=1), ir.Constant(octets, [0] * 64))
+        value = builder.bitcast(value, words)
+        keyed = builder.xor(value, constant(STRIPE_KEYS.tolist()))
+        low = builder.and_(keyed, constant([0xFFFFFFFF] * 8))
+        product = builder.mul(low, builder.lshr(keyed, constant([32] * 8)))
+        total = builder.add(product, value)
+        kind = ir.FunctionType(i64, [words])
+        return builder.call(
+            cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.add.v8i64"),  # type: ignore[no-untyped-call]
+            [total],
+        )
+
+    return types.uint64(data, types.intp, types.intp), codegen
+
+
+def _differing_bytes(typingctx: Any, data: Any, a: Any, b: Any) -> Any:
+    """A bit for each of the 64 bytes from ``a`` and from ``b`` on, set where they are not the same."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        octets = ir.VectorType(ir.IntType(8), 64)
+        array = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        left, right = (
+            builder.load(builder.bitcast(builder.gep(array, [at]), octets.as_pointer()), align=1)
+            for at in arguments[1:]
+        )
+        return builder.bitcast(builder.icmp_unsigned("!=", left, right), ir.IntType(64))
+
+    return types.uint64(data, types.intp, types.intp), codegen
+
+
 def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of ``array[index]``: a hint, which may point anywhere."""
 
@@ -366,6 +422,19 @@ def make_bit_setter(multipliers: Array) -> Any:
     return set_bits
 
 
+@inlined
+def hash_last_stripe(data: Any, index: int, count: int) -> Any:
+    """As ``hash_stripe``, where only ``count`` bytes can be read."""
+    total = np.uint64(0)
+    for k in range(8):
+        word = np.uint64(0)
+        for i in range(8 * k, min(8 * k + 8, count)):
+            word |= np.uint64(data[index + i]) << np.uint64(8 * (i & 7))
+        keyed = word ^ STRIPE_KEYS[k]
+        total += (keyed & np.uint64(0xFFFFFFFF)) * (keyed >> np.uint64(32)) + word
+    return total
+
+
 if config.BOUNDSCHECK:  # type: ignore[attr-defined]
     # Byte by byte through indexing, so that the bounds check sees each access.
     @numba.njit
@@ -403,6 +472,17 @@ if config.BOUNDSCHECK:  # type: ignore[attr-defined]
         return zeros
 
     @numba.njit
+    def hash_stripe(data: Any, index: int, count: int) -> Any:
+        return hash_last_stripe(data, index, count)
+
+    @numba.njit
+    def differing_bytes(data: Any, a: int, b: int) -> Any:
+        differing = numba.uint64(0)
+        for k in range(64):
+            differing |= numba.uint64(data[a + k] != data[b + k]) << numba.uint64(k)
+        return differing
+
+    @numba.njit
     def store_pairs(out: Any, to: int, bitmap: Any, bit: int, factor: Any, differs: Any) -> None:
         for k in range(64):
             pairs = (numba.uint64(differs) >> numba.uint64(8 * (k & 7))) & numba.uint64(255)
@@ -428,5 +508,7 @@ else:
     pack_pairs = intrinsic(_pack_pairs)
     store_pairs = intrinsic(_store_pairs)
     zero_words = intrinsic(_zero_words)
+    hash_stripe = intrinsic(_hash_stripe)
+    differing_bytes = intrinsic(_differing_bytes)
     store_u64 = _make_store(64, types.uint64)
     store_u32 = _make_store(32, types.uint32)

@@ -21,6 +21,9 @@ from colwriter.kernels._jit import (
     Int,
     count_leading_zeros,
     count_trailing_zeros,
+    differing_bytes,
+    hash_last_stripe,
+    hash_stripe,
     inlined,
     kernel,
     load_u64,
@@ -40,12 +43,16 @@ CACHED_BITS = 16
 INVALID_OFFSETS = -1
 # Slots that are looked up at once; a table of numbers has room after it for where they lead.
 BLOCK = 64
-# What is kept of an entry to compare it with: see ``words_of``.
-KEY_WORDS = 3
+# What is kept of an entry to compare it with: three words of ``words_of``, and where its bytes begin.
+KEY_WORDS = 4
+# Bytes of a longer value that are looked at together.
+STRIPE = 64
 # Bytes of a value up to which its words say all of it.
 SHORT = 23
 ONE = np.uint64(1)
 TWO = np.uint64(2)
+THREE = np.uint64(3)
+LONG = np.uint64(1 << 63)
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SECOND_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
 # Of the three words at a value of at most ``SHORT`` bytes, those bits that belong to it, by its length.
@@ -121,7 +128,7 @@ def _short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
 def words_of(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
     """The three words that stand for a value: up to ``SHORT`` bytes they are it, and its length in the last byte.
 
-    Of a longer value, they are its first eight bytes, a hash of the rest, and no possible length.
+    Of a longer value, they are its first eight bytes, a hash of the rest, and its length with a bit that marks it.
     """
     if length <= SHORT:
         if start + SHORT < len(data):
@@ -135,18 +142,17 @@ def words_of(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
             second |= byte if k & 8 else np.uint64(0)
             third |= byte if k & 16 else np.uint64(0)
         return first, second, third
-    # Two sums that do not wait for one another; the last word overlaps the one before.
-    even = np.uint64(length)
-    odd = load_u64(data, start + length - 8)
-    k = 8
-    while k + 16 < length:
-        even = (even ^ load_u64(data, start + k)) * MULTIPLIER
-        odd = (odd ^ load_u64(data, start + k + 8)) * SECOND_MULTIPLIER
-        k += 16
-    if k + 8 < length:
-        even = (even ^ load_u64(data, start + k)) * MULTIPLIER
-    rest = hash_word(even ^ (odd >> np.uint64(29)) ^ (odd << np.uint64(31)))
-    return load_u64(data, start), rest, np.uint64(1 << 63)
+    rest = np.uint64(length)
+    k = 0
+    while k + STRIPE < length:
+        rest = (rest ^ hash_stripe(data, start + k, STRIPE)) * MULTIPLIER
+        k += STRIPE
+    if start + k + STRIPE <= len(data):
+        rest ^= hash_stripe(data, start + k, length - k)
+    else:
+        rest ^= hash_last_stripe(data, start + k, length - k)
+    rest = hash_word(rest)
+    return load_u64(data, start), rest, np.uint64(length) | LONG
 
 
 @inlined
@@ -168,15 +174,18 @@ def refill(table: Array, keys: Array, num_entries: Int, bits: Int) -> None:
 
 
 @inlined
-def same_bytes(data: Bytes, a: Int, a_end: Int, b: Int, b_end: Int) -> Int:
-    """Whether two values of more than ``SHORT`` bytes each are the same."""
-    length = a_end - a
-    if b_end - b != length:
-        return False
-    for k in range(0, length - 8, 8):
-        if load_u64(data, a + k) != load_u64(data, b + k):
+def same_bytes(data: Bytes, a: Int, b: Int, length: Int) -> Int:
+    """Whether two values of that length, more than ``SHORT`` bytes, are the same."""
+    k = 0
+    while k + STRIPE < length:
+        if differing_bytes(data, a + k, b + k) != np.uint64(0):
             return False
-    return load_u64(data, a + length - 8) == load_u64(data, b + length - 8)
+        k += STRIPE
+    if max(a, b) + k + STRIPE <= len(data):
+        return differing_bytes(data, a + k, b + k) << np.uint64(STRIPE - (length - k)) == np.uint64(0)
+    while k < length and data[a + k] == data[b + k]:
+        k += 1
+    return k == length
 
 
 @kernel
@@ -296,7 +305,9 @@ def build_byte_arrays(
     are wrong, entries is ``INVALID_OFFSETS``.
     """
     num_entries = np.int64(known)
-    bits = grown(np.int64(FIRST_TABLE_BITS), num_entries, len(table))
+    capacity = np.int64(len(table) - BLOCK)
+    places = table[capacity:]
+    bits = grown(np.int64(FIRST_TABLE_BITS), num_entries, capacity)
     if num_entries == 0:
         keys[2] = np.uint64(0)
     refill(table, keys, num_entries, bits)
@@ -312,6 +323,7 @@ def build_byte_arrays(
         before = num_values
         misses = np.uint64(0)
         long = np.uint64(0)
+        num_long = 0
         word = valid
         while word != np.uint64(0):
             bit = np.uint64(count_trailing_zeros(word))
@@ -332,8 +344,10 @@ def build_byte_arrays(
                 return INVALID_OFFSETS, np.int64(num_values), value_bytes
             elif length > SHORT:
                 one, two, three = words_of(data, first, length)
-                index = hash_words(one, two, three) >> np.uint64(64 - bits)
-                prefetch(table, np.int64(index))
+                place = np.int64(hash_words(one, two, three) >> np.uint64(64 - bits))
+                prefetch(table, place)
+                places[num_long] = np.int32(place)
+                num_long += 1
                 long |= ONE << bit
             misses |= np.uint64(not same) << bit
             indices[num_values] = np.int32(index)
@@ -341,30 +355,29 @@ def build_byte_arrays(
         if num_entries == 0:
             misses = valid
             long = np.uint64(0)
-        # The entries that long values may be lie anywhere in the data, behind three look-ups: each of them is done for
-        # all values of the block before the next one, so that what they ask of memory overlaps.
-        for step in range(4):
-            word = long
-            while word != np.uint64(0):
-                bit = np.uint64(count_trailing_zeros(word))
-                word &= word - ONE
-                this = before + np.uint64(popcount(valid & ((ONE << bit) - ONE)))
-                index = np.uint64(indices[this])
-                if step == 0:
-                    indices[this] = table[index]
-                    prefetch(entries, np.int64(table[index]))
-                elif step == 1:
-                    prefetch(offsets, entries[index])
-                else:
-                    entry = np.uint64(entries[index])
-                    first = np.int64(offsets[entry])
-                    if step == 2:
-                        prefetch(data, first)
-                        continue
-                    here = np.uint64(slot) + bit
-                    last = np.int64(offsets[entry + ONE])
-                    same = same_bytes(data, np.int64(offsets[here]), np.int64(offsets[here + ONE]), first, last)
-                    misses ^= np.uint64(same) << bit
+            num_long = 0
+        # What a long value may be lies anywhere, behind three look-ups: each of them is done for all such values of the
+        # block before the next one, so that what they ask of memory overlaps.
+        for k in range(num_long):
+            index = np.uint64(table[np.uint64(places[k])])
+            places[k] = np.int32(index)
+            prefetch(keys, np.int64(np.uint64(KEY_WORDS) * index))
+        for k in range(num_long):
+            key = np.uint64(KEY_WORDS) * np.uint64(places[k])
+            prefetch(data, np.int64(keys[key + THREE]))
+        k = 0
+        while long != np.uint64(0):
+            bit = np.uint64(count_trailing_zeros(long))
+            long &= long - ONE
+            here = np.uint64(slot) + bit
+            first = np.int64(offsets[here])
+            length = np.int64(offsets[here + ONE]) - first
+            index = np.uint64(places[k])
+            k += 1
+            key = np.uint64(KEY_WORDS) * index
+            if keys[key + TWO] == np.uint64(length) | LONG:
+                misses ^= np.uint64(same_bytes(data, first, np.int64(keys[key + THREE]), length)) << bit
+            indices[before + np.uint64(popcount(valid & ((ONE << bit) - ONE)))] = np.int32(index)
         while misses != np.uint64(0):
             bit = np.uint64(count_trailing_zeros(misses))
             misses &= misses - ONE
@@ -379,8 +392,7 @@ def build_byte_arrays(
                 key = np.uint64(KEY_WORDS) * index
                 same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
                 if length > SHORT and same:
-                    entry = np.uint64(entries[index])
-                    same = same_bytes(data, first, last, np.int64(offsets[entry]), np.int64(offsets[entry + ONE]))
+                    same = same_bytes(data, first, np.int64(keys[key + THREE]), length)
                 if same or index == np.uint64(0):
                     break
                 at = following(at, bits)
@@ -400,9 +412,10 @@ def build_byte_arrays(
                 keys[key] = one
                 keys[key + ONE] = two
                 keys[key + TWO] = three
+                keys[key + THREE] = np.uint64(first)
                 table[at] = np.int32(index)
                 num_entries += 1
-                wanted = grown(bits, num_entries, len(table))
+                wanted = grown(bits, num_entries, capacity)
                 if wanted != bits:
                     bits = wanted
                     refill(table, keys, num_entries, bits)

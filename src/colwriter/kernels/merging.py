@@ -10,10 +10,12 @@ import numpy as np
 
 from colwriter.kernels._jit import Array, Bytes, Int, kernel
 from colwriter.kernels.dictionary import (
+    BLOCK,
     FIRST_TABLE_BITS,
     KEY_WORDS,
     ONE,
     SHORT,
+    THREE,
     TWO,
     following,
     grown,
@@ -43,7 +45,8 @@ def merge_byte_arrays(
     are none, 0 is returned. The rest is as in ``build_byte_arrays``.
     """
     num_entries = np.int64(known)
-    bits = grown(np.int64(FIRST_TABLE_BITS), num_entries, len(table))
+    capacity = np.int64(len(table) - BLOCK)
+    bits = grown(np.int64(FIRST_TABLE_BITS), num_entries, capacity)
     if num_entries == 0:
         keys[2] = np.uint64(0)
     refill(table, keys, num_entries, bits)
@@ -62,8 +65,7 @@ def merge_byte_arrays(
             key = np.uint64(KEY_WORDS) * index
             same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
             if last - first > SHORT and same:
-                entry = np.uint64(entries[index])
-                same = same_bytes(data, first, last, np.int64(offsets[entry]), np.int64(offsets[entry + ONE]))
+                same = same_bytes(data, first, np.int64(keys[key + THREE]), last - first)
             if same or index == np.uint64(0):
                 break
             at = following(at, bits)
@@ -77,9 +79,10 @@ def merge_byte_arrays(
             keys[key] = one
             keys[key + ONE] = two
             keys[key + TWO] = three
+            keys[key + THREE] = np.uint64(first)
             table[at] = np.int32(index)
             num_entries += 1
-            wanted = grown(bits, num_entries, len(table))
+            wanted = grown(bits, num_entries, capacity)
             if wanted != bits:
                 bits = wanted
                 refill(table, keys, num_entries, bits)

@@ -28,11 +28,15 @@ from colwriter.kernels.dictionary import (
     FIRST_MASKS,
     FIRST_TABLE_BITS,
     KEY_WORDS,
+    LONG,
     MULTIPLIER,
+    ONE,
     SECOND_MASKS,
     SECOND_MULTIPLIER,
     SHORT,
     THIRD_MASKS,
+    THREE,
+    TWO,
     clear,
     following,
     grown,
@@ -45,8 +49,6 @@ INLINE = 12
 # Writable bytes that must follow the last value: whole words are stored.
 PADDING = 24
 INVALID_VIEW = -1
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 __all__ = ["KEY_WORDS", "PADDING", "copy_views", "index_views", "measure_views", "table_size"]
 
 
@@ -147,7 +149,7 @@ def _words(at: Int, length: Int, left: Int) -> tuple[Int, Int, Int]:
         rest = (rest ^ load_address_u64(at + k)) * MULTIPLIER
         rest ^= rest >> np.uint64(32)
     rest = (rest ^ load_address_u64(at + length - 8)) * SECOND_MULTIPLIER
-    return load_address_u64(at), rest, ONE << np.uint64(63)
+    return load_address_u64(at), rest, np.uint64(length) | LONG
 
 
 @inlined
@@ -226,8 +228,7 @@ def index_views(
                 key = np.uint64(KEY_WORDS) * index
                 same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
                 if same and length > SHORT:
-                    other, _ = _locate(views, entries[index], length, addresses, sizes)
-                    same = _length(views, entries[index]) == length and _same_bytes(at, other, length)
+                    same = _same_bytes(at, np.int64(keys[key + THREE]), length)
                 if same or index == np.uint64(0):
                     break
                 place = following(place, bits)
@@ -241,6 +242,7 @@ def index_views(
                 keys[key] = one
                 keys[key + ONE] = two
                 keys[key + TWO] = three
+                keys[key + THREE] = np.uint64(at)
                 table[place] = np.int32(index)
                 num_entries += 1
                 wanted = grown(bits, num_entries, len(table))
