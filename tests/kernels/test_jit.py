@@ -15,6 +15,7 @@ import pytest
 
 import colwriter
 from colwriter.kernels import rle
+from colwriter.kernels._jit import kernel, load_u64
 from colwriter.kernels.page_table import DEFINITION_BYTES
 from page_tables import page_table
 
@@ -59,6 +60,14 @@ def test_no_cache_folder(tmp_path: Path) -> None:
 def test_bounds_checks_are_on() -> None:
     with pytest.raises(IndexError):
         rle.encode_constant(1, page_table([0, 500]), DEFINITION_BYTES, np.zeros(2, np.uint8))
+    assert _load(np.zeros(9, np.uint8), 1) == 0
+    with pytest.raises(IndexError):
+        _load(np.zeros(9, np.uint8), 2)
+
+
+@kernel
+def _load(data: np.ndarray, index: int) -> int:
+    return load_u64(data, index)
 
 
 def test_notice_of_compilation(tmp_path: Path) -> None:

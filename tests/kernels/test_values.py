@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colwriter.kernels import dictionary, extremes, index_bounds, plain, sampling
-from colwriter.kernels._jit import differing_bytes, hash_last_stripe, hash_stripe, kernel
+from colwriter.kernels._jit import hash_stripe, kernel, same_stripe
 from colwriter.kernels.page_table import END, GREATEST, LEAD, LEAST, START, VALUE, VALUE_BYTES
 from page_tables import page_table, pages_of
 
@@ -358,25 +358,25 @@ def test_dictionary_of_long_values_that_differ_in_one_byte(length: int) -> None:
     assert [distinct[index] for index in indices.tolist()] == values
 
 
-@pytest.mark.parametrize("start", [0, 1, 7])
-def test_stripes(start: int) -> None:
-    """Their hash and their comparison by vectors against plain Python."""
-    rng = np.random.default_rng(start)
-    data = rng.integers(0, 256, start + 2 * dictionary.STRIPE + 5).astype(np.uint8)
-    data[start : start + 8] = 0
-    for count in range(1, dictionary.STRIPE + 1):
-        words = data[start : start + count].tobytes().ljust(64, b"\0")
-        expected = 0
-        for k, word in enumerate(struct.unpack("<8Q", words)):
-            keyed = word ^ ((k + 1) * 0x9E3779B97F4A7C15 % (1 << 64))
-            expected += (keyed & 0xFFFFFFFF) * (keyed >> 32) + word
-        assert _hash_stripe(data, start, count) == _hash_last_stripe(data, start, count) == expected % (1 << 64)
-    other = start + dictionary.STRIPE + 5
-    data[other : other + 64] = data[start : start + 64]
-    assert _differing_bytes(data, start, other) == 0
-    for k in range(64):
-        data[other + k] ^= 1
-        assert _differing_bytes(data, start, other) == (1 << (k + 1)) - 1
+@pytest.mark.parametrize("count", range(16, 65))
+def test_stripes(count: int) -> None:
+    """Their hash and their comparison by vectors against plain Python; no byte around them counts."""
+    rng = np.random.default_rng(count)
+    value = rng.bytes(count)
+    data = np.frombuffer(b"?" + value + b"!?" + value, np.uint8).copy()
+    expected = 0
+    for k in range(8):
+        at = min(k // 2 * 16, count - 16) + k % 2 * 8
+        word = int.from_bytes(value[at : at + 8], "little")
+        keyed = word ^ ((k + 1) * 0x9E3779B97F4A7C15 % (1 << 64))
+        expected += (keyed & 0xFFFFFFFF) * (keyed >> 32) + word
+    assert _hash_stripe(data, 1, count) == _hash_stripe(data.ctypes.data, 1, count) == expected % (1 << 64)
+    for where in (data, data.ctypes.data):
+        assert _same_stripe(where, 1, count + 3, count)
+        for k in range(count):
+            data[1 + k] ^= 1
+            assert not _same_stripe(where, 1, count + 3, count)
+            data[1 + k] ^= 1
 
 
 @kernel
@@ -385,10 +385,5 @@ def _hash_stripe(data: np.ndarray, start: int, count: int) -> int:
 
 
 @kernel
-def _hash_last_stripe(data: np.ndarray, start: int, count: int) -> int:
-    return hash_last_stripe(data, start, count)
-
-
-@kernel
-def _differing_bytes(data: np.ndarray, a: int, b: int) -> int:
-    return differing_bytes(data, a, b)
+def _same_stripe(data: np.ndarray, a: int, b: int, count: int) -> int:
+    return same_stripe(data, a, b, count)

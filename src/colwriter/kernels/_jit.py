@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, config, event, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 __all__ = [
@@ -32,13 +32,10 @@ __all__ = [
     "byte_swap",
     "count_leading_zeros",
     "count_trailing_zeros",
-    "differing_bytes",
-    "hash_last_stripe",
     "hash_stripe",
     "inlined",
     "kernel",
-    "load_address_u8",
-    "load_address_u64",
+    "load_u8",
     "load_u32",
     "load_u64",
     "make_bit_setter",
@@ -46,6 +43,7 @@ __all__ = [
     "pack_pairs",
     "popcount",
     "prefetch",
+    "same_stripe",
     "store_pairs",
     "store_u32",
     "store_u64",
@@ -115,15 +113,19 @@ class _CompilationNotice(event.Listener):
 event.register("numba:compile", _CompilationNotice())  # type: ignore[no-untyped-call]
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any, bits: int) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), ir.IntType(bits).as_pointer())
+def _pointer(context: Any, builder: Any, to: Any, data_type: Any, data: Any, index: Any) -> Any:
+    """Of LLVM type ``to``: of item ``index`` of an array, or of what lies ``index`` bytes after an address."""
+    if isinstance(data_type, types.Integer):
+        return builder.inttoptr(builder.add(data, index), to.as_pointer())
+    start = context.make_array(data_type)(context, builder, data).data
+    return builder.bitcast(builder.gep(start, [index]), to.as_pointer())
 
 
+# All loads take an array of bytes, or an address, which has no bounds to be checked: who calls them has checked it.
 def _make_load(bits: int, result: Any) -> Any:
     def load(typingctx: Any, array: Any, index: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = _address(context, builder, signature.args[0], arguments[0], arguments[1], bits)
+            pointer = _pointer(context, builder, ir.IntType(bits), signature.args[0], *arguments)
             return builder.load(pointer, align=1)
 
         return result(array, types.intp), codegen
@@ -134,29 +136,13 @@ def _make_load(bits: int, result: Any) -> Any:
 def _make_store(bits: int, value_type: Any) -> Any:
     def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = _address(context, builder, signature.args[0], arguments[0], arguments[1], bits)
+            pointer = _pointer(context, builder, ir.IntType(bits), signature.args[0], *arguments[:2])
             builder.store(arguments[2], pointer, align=1)
             return context.get_dummy_value()
 
         return types.void(array, types.intp, value_type), codegen
 
     return intrinsic(store)
-
-
-def _make_load_address(bits: int, result: Any) -> Any:
-    def load_address(typingctx: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer())
-            return builder.load(pointer, align=1)
-
-        return result(types.int64), codegen
-
-    return intrinsic(load_address)
-
-
-# What lies at an address of memory. There is no bound to check: who calls them has checked it.
-load_address_u8 = _make_load_address(8, types.uint8)
-load_address_u64 = _make_load_address(64, types.uint64)
 
 
 def _popcount(typingctx: Any, x: Any) -> Any:
@@ -301,63 +287,62 @@ def _zero_words(typingctx: Any, data: Any, index: Any) -> Any:
 STRIPE_KEYS = np.arange(1, 9, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 
-def _hash_stripe(typingctx: Any, data: Any, index: Any, count: Any) -> Any:
-    """A sum over the eight words from byte ``index`` on, bytes from ``count`` on taken for zero; 64 bytes are read.
+def _load_stripe(context: Any, builder: Any, data_type: Any, data: Any, index: Any, count: Any) -> list[Any]:
+    """16 to 64 bytes as four vectors of two words, which overlap where there are fewer than 64: no other is read."""
+    i64 = ir.IntType(64)
+    last = builder.sub(count, i64(16))
+    places = [i64(0), *(builder.select(builder.icmp_signed("<", last, i64(k)), last, i64(k)) for k in (16, 32)), last]
+    pointers = [
+        _pointer(context, builder, ir.VectorType(i64, 2), data_type, data, builder.add(index, place))
+        for place in places
+    ]
+    return [builder.load(pointer, align=1) for pointer in pointers]
 
-    Each word adds the product of its halves, after its key, and itself, so that nothing is lost where a half is zero.
+
+def _hash_stripe(typingctx: Any, data: Any, index: Any, count: Any) -> Any:
+    """A hash of ``count`` bytes from ``index`` on, 16 to 64: a sum over the eight words of ``_load_stripe``.
+
+    Each adds the product of its halves, after its key, and itself, so that nothing is lost where a half is zero.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        i8, i32, i64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
-        octets, words = ir.VectorType(i8, 64), ir.VectorType(i64, 8)
-
-        def constant(numbers: list[int]) -> Any:
-            return ir.Constant(words, numbers)
-
-        array = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        pointer = builder.bitcast(builder.gep(array, [arguments[1]]), octets.as_pointer())
-        nothing = ir.Constant(octets, ir.Undefined)
-        limit = builder.insert_element(nothing, builder.trunc(arguments[2], i8), i32(0))
-        limit = builder.shuffle_vector(limit, nothing, ir.Constant(ir.VectorType(i32, 64), [0] * 64))
-        inside = builder.icmp_unsigned("<", ir.Constant(octets, list(range(64))), limit)
-        value = builder.select(inside, builder.load(pointer, align=1), ir.Constant(octets, [0] * 64))
-        value = builder.bitcast(value, words)
-        keyed = builder.xor(value, constant(STRIPE_KEYS.tolist()))
-        low = builder.and_(keyed, constant([0xFFFFFFFF] * 8))
-        product = builder.mul(low, builder.lshr(keyed, constant([32] * 8)))
-        total = builder.add(product, value)
+        i32, i64 = ir.IntType(32), ir.IntType(64)
+        words = ir.VectorType(i64, 8)
+        a, b, c, d = _load_stripe(context, builder, signature.args[0], *arguments)
+        four = ir.Constant(ir.VectorType(i32, 4), list(range(4)))
+        eight = ir.Constant(ir.VectorType(i32, 8), list(range(8)))
+        value = builder.shuffle_vector(builder.shuffle_vector(a, b, four), builder.shuffle_vector(c, d, four), eight)
+        keyed = builder.xor(value, ir.Constant(words, STRIPE_KEYS.tolist()))
+        low = builder.and_(keyed, ir.Constant(words, [0xFFFFFFFF] * 8))
+        product = builder.mul(low, builder.lshr(keyed, ir.Constant(words, [32] * 8)))
         kind = ir.FunctionType(i64, [words])
-        return builder.call(
-            cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.add.v8i64"),  # type: ignore[no-untyped-call]
-            [total],
-        )
+        total = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.add.v8i64")  # type: ignore[no-untyped-call]
+        return builder.call(total, [builder.add(product, value)])
 
     return types.uint64(data, types.intp, types.intp), codegen
 
 
-def _differing_bytes(typingctx: Any, data: Any, a: Any, b: Any) -> Any:
-    """A bit for each of the 64 bytes from ``a`` and from ``b`` on, set where they are not the same."""
+def _same_stripe(typingctx: Any, data: Any, a: Any, b: Any, count: Any) -> Any:
+    """Whether the ``count`` bytes from ``a`` and from ``b`` on, 16 to 64, are the same."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        octets = ir.VectorType(ir.IntType(8), 64)
-        array = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        left, right = (
-            builder.load(builder.bitcast(builder.gep(array, [at]), octets.as_pointer()), align=1)
-            for at in arguments[1:]
-        )
-        return builder.bitcast(builder.icmp_unsigned("!=", left, right), ir.IntType(64))
+        data, a, b, count = arguments
+        left = _load_stripe(context, builder, signature.args[0], data, a, count)
+        right = _load_stripe(context, builder, signature.args[0], data, b, count)
+        parts = [builder.xor(x, y) for x, y in zip(left, right, strict=True)]
+        differing = builder.or_(builder.or_(parts[0], parts[1]), builder.or_(parts[2], parts[3]))
+        return builder.icmp_unsigned("==", builder.bitcast(differing, ir.IntType(128)), ir.IntType(128)(0))
 
-    return types.uint64(data, types.intp, types.intp), codegen
+    return types.boolean(data, types.intp, types.intp, types.intp), codegen
 
 
 def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of ``array[index]``: a hint, which may point anywhere."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        i32, pointer_type = ir.IntType(32), ir.IntType(8).as_pointer()
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), pointer_type)
-        kind = ir.FunctionType(ir.VoidType(), [pointer_type, i32, i32, i32])
+        i32 = ir.IntType(32)
+        pointer = _pointer(context, builder, ir.IntType(8), signature.args[0], *arguments)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
         builder.call(function, [pointer, i32(0), i32(3), i32(1)])  # to read, into all caches, data
         return context.get_dummy_value()
@@ -422,26 +407,24 @@ def make_bit_setter(multipliers: Array) -> Any:
     return set_bits
 
 
-@inlined
-def hash_last_stripe(data: Any, index: int, count: int) -> Any:
-    """As ``hash_stripe``, where only ``count`` bytes can be read."""
-    total = np.uint64(0)
-    for k in range(8):
-        word = np.uint64(0)
-        for i in range(8 * k, min(8 * k + 8, count)):
-            word |= np.uint64(data[index + i]) << np.uint64(8 * (i & 7))
-        keyed = word ^ STRIPE_KEYS[k]
-        total += (keyed & np.uint64(0xFFFFFFFF)) * (keyed >> np.uint64(32)) + word
-    return total
-
-
 if config.BOUNDSCHECK:  # type: ignore[attr-defined]
-    # Byte by byte through indexing, so that the bounds check sees each access.
+    # Byte by byte through indexing, so that the bounds check sees each access. An address has no bounds.
+    _load_u8_at_address = _make_load(8, types.uint8)
+
+    def load_u8(data: Any, index: int) -> Any:
+        raise NotImplementedError
+
+    @overload(load_u8, strict=False)
+    def _load_u8(data: Any, index: Any) -> Any:
+        if isinstance(data, types.Integer):
+            return lambda data, index: _load_u8_at_address(data, index)
+        return lambda data, index: data[index]
+
     @numba.njit
     def load_u64(data: Any, index: int) -> Any:
         value = numba.uint64(0)
         for k in range(8):
-            value |= numba.uint64(data[index + k]) << numba.uint64(8 * k)
+            value |= numba.uint64(load_u8(data, index + k)) << numba.uint64(8 * k)
         return value
 
     @numba.njit
@@ -473,14 +456,19 @@ if config.BOUNDSCHECK:  # type: ignore[attr-defined]
 
     @numba.njit
     def hash_stripe(data: Any, index: int, count: int) -> Any:
-        return hash_last_stripe(data, index, count)
+        total = numba.uint64(0)
+        for k in range(8):
+            word = load_u64(data, index + min(16 * (k >> 1), count - 16) + 8 * (k & 1))
+            keyed = word ^ STRIPE_KEYS[k]
+            total += (keyed & numba.uint64(0xFFFFFFFF)) * (keyed >> numba.uint64(32)) + word
+        return total
 
     @numba.njit
-    def differing_bytes(data: Any, a: int, b: int) -> Any:
-        differing = numba.uint64(0)
-        for k in range(64):
-            differing |= numba.uint64(data[a + k] != data[b + k]) << numba.uint64(k)
-        return differing
+    def same_stripe(data: Any, a: int, b: int, count: int) -> Any:
+        differing = numba.uint8(0)
+        for k in range(count):
+            differing |= load_u8(data, a + k) ^ load_u8(data, b + k)
+        return differing == 0
 
     @numba.njit
     def store_pairs(out: Any, to: int, bitmap: Any, bit: int, factor: Any, differs: Any) -> None:
@@ -503,12 +491,13 @@ if config.BOUNDSCHECK:  # type: ignore[attr-defined]
             data[index + k] = numba.uint8((numba.uint64(value) >> numba.uint64(8 * k)) & numba.uint64(255))
 
 else:
+    load_u8 = _make_load(8, types.uint8)
     load_u64 = _make_load(64, types.uint64)
     load_u32 = _make_load(32, types.uint32)
     pack_pairs = intrinsic(_pack_pairs)
     store_pairs = intrinsic(_store_pairs)
     zero_words = intrinsic(_zero_words)
     hash_stripe = intrinsic(_hash_stripe)
-    differing_bytes = intrinsic(_differing_bytes)
+    same_stripe = intrinsic(_same_stripe)
     store_u64 = _make_store(64, types.uint64)
     store_u32 = _make_store(32, types.uint32)

@@ -21,14 +21,14 @@ from colwriter.kernels._jit import (
     Int,
     count_leading_zeros,
     count_trailing_zeros,
-    differing_bytes,
-    hash_last_stripe,
     hash_stripe,
     inlined,
     kernel,
+    load_u8,
     load_u64,
     popcount,
     prefetch,
+    same_stripe,
     store_u32,
     store_u64,
 )
@@ -116,8 +116,8 @@ def _refill_fixed(table: Array, entries: Array, num_entries: Int, bits: Int) -> 
 
 
 @inlined
-def _short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
-    """``words_of`` of a value of at most ``SHORT`` bytes, where ``SHORT + 1`` can be read."""
+def short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
+    """The words of a value of at most ``SHORT`` bytes, where ``SHORT + 1`` can be read."""
     first = load_u64(data, start) & FIRST_MASKS[np.uint64(length)]
     second = load_u64(data, start + 8) & SECOND_MASKS[np.uint64(length)]
     third = load_u64(data, start + 16) & THIRD_MASKS[np.uint64(length)]
@@ -125,19 +125,20 @@ def _short_words(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
 
 
 @inlined
-def words_of(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
+def words_of(data: Bytes, start: Int, length: Int, left: Int) -> tuple[Int, Int, Int]:
     """The three words that stand for a value: up to ``SHORT`` bytes they are it, and its length in the last byte.
 
-    Of a longer value, they are its first eight bytes, a hash of the rest, and its length with a bit that marks it.
+    Of a longer value, they are its first eight bytes, a hash of it, and its length with a bit that marks it. ``left``
+    bytes can be read from ``start`` on. ``data`` may be an address, from which ``start`` counts.
     """
     if length <= SHORT:
-        if start + SHORT < len(data):
-            return _short_words(data, start, length)
+        if left > SHORT:
+            return short_words(data, start, length)
         first = np.uint64(0)
         second = np.uint64(0)
         third = np.uint64(length) << np.uint64(56)
         for k in range(length):
-            byte = np.uint64(data[start + k]) << np.uint64(8 * (k & 7))
+            byte = np.uint64(load_u8(data, start + k)) << np.uint64(8 * (k & 7))
             first |= byte if k < 8 else np.uint64(0)
             second |= byte if k & 8 else np.uint64(0)
             third |= byte if k & 16 else np.uint64(0)
@@ -147,11 +148,7 @@ def words_of(data: Bytes, start: Int, length: Int) -> tuple[Int, Int, Int]:
     while k + STRIPE < length:
         rest = (rest ^ hash_stripe(data, start + k, STRIPE)) * MULTIPLIER
         k += STRIPE
-    if start + k + STRIPE <= len(data):
-        rest ^= hash_stripe(data, start + k, length - k)
-    else:
-        rest ^= hash_last_stripe(data, start + k, length - k)
-    rest = hash_word(rest)
+    rest = hash_word(rest ^ hash_stripe(data, start + max(length - STRIPE, 0), min(length, STRIPE)))
     return load_u64(data, start), rest, np.uint64(length) | LONG
 
 
@@ -175,17 +172,14 @@ def refill(table: Array, keys: Array, num_entries: Int, bits: Int) -> None:
 
 @inlined
 def same_bytes(data: Bytes, a: Int, b: Int, length: Int) -> Int:
-    """Whether two values of that length, more than ``SHORT`` bytes, are the same."""
+    """Whether two values of that length, more than ``SHORT`` bytes, are the same. ``data`` may be an address."""
     k = 0
     while k + STRIPE < length:
-        if differing_bytes(data, a + k, b + k) != np.uint64(0):
+        if not same_stripe(data, a + k, b + k, STRIPE):
             return False
         k += STRIPE
-    if max(a, b) + k + STRIPE <= len(data):
-        return differing_bytes(data, a + k, b + k) << np.uint64(STRIPE - (length - k)) == np.uint64(0)
-    while k < length and data[a + k] == data[b + k]:
-        k += 1
-    return k == length
+    last = max(length - STRIPE, 0)
+    return same_stripe(data, a + last, b + last, min(length, STRIPE))
 
 
 @kernel
@@ -336,14 +330,14 @@ def build_byte_arrays(
             index = np.uint64(0)
             same = False
             if np.uint64(length) <= np.uint64(SHORT) and np.uint64(first) < readable:
-                one, two, three = _short_words(data, first, length)
+                one, two, three = short_words(data, first, length)
                 index = np.uint64(table[hash_words(one, two, three) >> np.uint64(64 - bits)])
                 key = np.uint64(KEY_WORDS) * index
                 same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
             elif np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
                 return INVALID_OFFSETS, np.int64(num_values), value_bytes
             elif length > SHORT:
-                one, two, three = words_of(data, first, length)
+                one, two, three = words_of(data, first, length, np.int64(len(data)) - first)
                 place = np.int64(hash_words(one, two, three) >> np.uint64(64 - bits))
                 prefetch(table, place)
                 places[num_long] = np.int32(place)
@@ -385,7 +379,7 @@ def build_byte_arrays(
             first = np.int64(offsets[here])
             last = np.int64(offsets[here + ONE])
             length = last - first
-            one, two, three = words_of(data, first, length)
+            one, two, three = words_of(data, first, length, np.int64(len(data)) - first)
             at = hash_words(one, two, three) >> np.uint64(64 - bits)
             while True:
                 index = np.uint64(table[at])

@@ -66,7 +66,7 @@ def hash_slots(
         last = np.int64(offsets[hashes[k] + 1])
         if np.uint64(first) > np.uint64(last) or np.uint64(last) > size:
             return np.int64(INVALID_OFFSETS)
-        one, two, three = words_of(data, first, last - first)
+        one, two, three = words_of(data, first, last - first, len(data) - first)
         hashes[k] = np.int64(hash_words(one, two, three))
     return met
 

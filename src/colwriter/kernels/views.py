@@ -17,24 +17,19 @@ from colwriter.kernels._jit import (
     count_trailing_zeros,
     inlined,
     kernel,
-    load_address_u8,
-    load_address_u64,
+    load_u8,
     load_u32,
     load_u64,
+    prefetch,
     store_u64,
 )
 from colwriter.kernels.bits import valid_slots
 from colwriter.kernels.dictionary import (
-    FIRST_MASKS,
     FIRST_TABLE_BITS,
     KEY_WORDS,
     LONG,
-    MULTIPLIER,
     ONE,
-    SECOND_MASKS,
-    SECOND_MULTIPLIER,
     SHORT,
-    THIRD_MASKS,
     THREE,
     TWO,
     clear,
@@ -42,7 +37,10 @@ from colwriter.kernels.dictionary import (
     grown,
     hash_words,
     refill,
+    same_bytes,
+    short_words,
     table_size,
+    words_of,
 )
 
 INLINE = 12
@@ -111,54 +109,13 @@ def copy_views(views: Bytes, addresses: Int64s, sizes: Int64s, offsets: Int64s, 
         at, left = _locate(views, slot, length, addresses, sizes)
         if (length <= PADDING) & (left >= PADDING):
             for k in range(0, PADDING, 8):
-                store_u64(out, to + k, load_address_u64(at + k))
+                store_u64(out, to + k, load_u64(at, k))
         elif length + 8 <= left:
             for k in range(0, length, 8):
-                store_u64(out, to + k, load_address_u64(at + k))
+                store_u64(out, to + k, load_u64(at, k))
         else:
             for k in range(length):
-                out[to + k] = load_address_u8(at + k)
-
-
-@inlined
-def _short_words(at: Int, length: Int) -> tuple[Int, Int, Int]:
-    """As those of ``dictionary``, of a value at an address."""
-    first = load_address_u64(at) & FIRST_MASKS[np.uint64(length)]
-    second = load_address_u64(at + 8) & SECOND_MASKS[np.uint64(length)]
-    third = load_address_u64(at + 16) & THIRD_MASKS[np.uint64(length)]
-    return first, second, third | (np.uint64(length) << np.uint64(56))
-
-
-@inlined
-def _words(at: Int, length: Int, left: Int) -> tuple[Int, Int, Int]:
-    """As those of ``dictionary``: all of a value up to ``SHORT`` bytes, a hash of a longer one."""
-    if length <= SHORT:
-        if left > SHORT:
-            return _short_words(at, length)
-        first = np.uint64(0)
-        second = np.uint64(0)
-        third = np.uint64(length) << np.uint64(56)
-        for k in range(length):
-            byte = np.uint64(load_address_u8(at + k)) << np.uint64(8 * (k & 7))
-            first |= byte if k < 8 else np.uint64(0)
-            second |= byte if k & 8 else np.uint64(0)
-            third |= byte if k & 16 else np.uint64(0)
-        return first, second, third
-    rest = np.uint64(length)
-    for k in range(8, length - 8, 8):
-        rest = (rest ^ load_address_u64(at + k)) * MULTIPLIER
-        rest ^= rest >> np.uint64(32)
-    rest = (rest ^ load_address_u64(at + length - 8)) * SECOND_MULTIPLIER
-    return load_address_u64(at), rest, np.uint64(length) | LONG
-
-
-@inlined
-def _same_bytes(a: Int, b: Int, length: Int) -> Int:
-    """Whether two values of that length, more than ``SHORT`` bytes, are the same."""
-    for k in range(0, length - 8, 8):
-        if load_address_u64(a + k) != load_address_u64(b + k):
-            return False
-    return load_address_u64(a + length - 8) == load_address_u64(b + length - 8)
+                out[to + k] = load_u8(at, k)
 
 
 @kernel
@@ -194,6 +151,7 @@ def index_views(
     for block in range(0, len(codes), 64):
         valid = valid_slots(validity, bit_offset + block, min(np.int64(64), len(codes) - block))
         misses = np.uint64(0)
+        long = np.uint64(0)
         word = valid
         while word != np.uint64(0):
             bit = count_trailing_zeros(word)
@@ -206,29 +164,55 @@ def index_views(
             index = np.uint64(0)
             same = False
             if (length <= SHORT) & (left > SHORT):
-                one, two, three = _short_words(at, length)
+                one, two, three = short_words(at, 0, length)
                 index = np.uint64(table[hash_words(one, two, three) >> np.uint64(64 - bits)])
                 key = np.uint64(KEY_WORDS) * index
                 same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
+            elif length > SHORT:
+                one, two, three = words_of(at, 0, length, left)
+                index = hash_words(one, two, three) >> np.uint64(64 - bits)
+                prefetch(table, np.int64(index))
+                long |= ONE << np.uint64(bit)
             misses |= np.uint64(not same) << np.uint64(bit)
             codes[slot] = np.int32(index)
             value_bytes += length
             num_values += 1
         if num_entries == 0:
             misses = valid
+            long = np.uint64(0)
+        word = long
+        while word != np.uint64(0):
+            slot = block + count_trailing_zeros(word)
+            word &= word - ONE
+            index = np.uint64(table[np.uint64(codes[slot])])
+            codes[slot] = np.int32(index)
+            prefetch(keys, np.int64(np.uint64(KEY_WORDS) * index))
+        word = long
+        while word != np.uint64(0):
+            slot = block + count_trailing_zeros(word)
+            word &= word - ONE
+            prefetch(np.int64(keys[np.uint64(KEY_WORDS) * np.uint64(codes[slot]) + THREE]), 0)
+        while long != np.uint64(0):
+            bit = count_trailing_zeros(long)
+            long &= long - ONE
+            length = _length(views, block + bit)
+            key = np.uint64(KEY_WORDS) * np.uint64(codes[block + bit])
+            if keys[key + TWO] == np.uint64(length) | LONG:
+                at, _ = _locate(views, block + bit, length, addresses, sizes)
+                misses ^= np.uint64(same_bytes(at, 0, np.int64(keys[key + THREE]) - at, length)) << np.uint64(bit)
         while misses != np.uint64(0):
             slot = block + count_trailing_zeros(misses)
             misses &= misses - ONE
             length = _length(views, slot)
             at, left = _locate(views, slot, length, addresses, sizes)
-            one, two, three = _words(at, length, left)
+            one, two, three = words_of(at, 0, length, left)
             place = hash_words(one, two, three) >> np.uint64(64 - bits)
             while True:
                 index = np.uint64(table[place])
                 key = np.uint64(KEY_WORDS) * index
                 same = (keys[key] == one) & (keys[key + ONE] == two) & (keys[key + TWO] == three)
                 if same and length > SHORT:
-                    same = _same_bytes(at, np.int64(keys[key + THREE]), length)
+                    same = same_bytes(at, 0, np.int64(keys[key + THREE]) - at, length)
                 if same or index == np.uint64(0):
                     break
                 place = following(place, bits)
